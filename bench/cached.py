@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 
 class Run(NamedTuple):
-    """Output of a run of the command, and its time in seconds."""
+    """Output of a run of the command, and its duration in seconds."""
 
     output: tuple[int, bytes, bytes]
     seconds: float

@@ -138,7 +138,10 @@ def configurations(table: Table) -> list[set[tuple[str, str]]]:
 
 
 def parts_of(mixes: Table) -> list[set[tuple[str, str]]]:
-    """Divide the competitors' configurations into parts, each of which is held out once."""
+    """Divide the competitors' configurations into parts.
+
+    Each part is left out of training once.
+    """
     known = sorted(set().union(*configurations(mixes)))
     order = np.random.default_rng(0).permutation(len(known))
     return [{known[at] for at in order[fold::FOLDS]} for fold in range(FOLDS)]

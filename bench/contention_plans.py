@@ -64,7 +64,10 @@ def model_of(place: Path, recipe: str | None) -> FunctionModel:
 
 
 def judged(model: FunctionModel, tests: MemoryProfile) -> dict[str, float]:
-    """Return a model's mean errors on rows of another profile, and interval coverage, in %."""
+    """Return a model's errors on the rows of another profile, and the coverage of intervals.
+
+    All values are in percent.
+    """
     rows = Query("tests", tests.rows, tests.columns, None, None)
     predicted = predict(model, rows, CONFIDENCE)
     errors = np.abs(predicted.throughput / tests.throughput - 1)

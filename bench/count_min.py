@@ -74,7 +74,7 @@ def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
 
 
 def of_example(given: argparse.Namespace) -> list[Row]:
-    """Return the guaranteed rates of `examples/count_min.bpf.c` by number of hash functions."""
+    """Return the guaranteed rates of `examples/count_min.bpf.c`, by number of hash functions."""
     words = ["-D", f"HASHES={HASHES[0]}..{HASHES[-1]}", "--target", "agilio-cx-2x40,ebpf"]
     if given.measure is not None:
         words += ["--measure", "--total-seconds", str(given.measure)]

@@ -79,7 +79,7 @@ def known(program: Program) -> list[dict[str, Any]]:
 
 
 def error_of(path: dict[str, Any], model: Model) -> float:
-    """Return the relative error of a model's estimate of a path's measured time."""
+    """Return the relative error of a model's estimate, compared with a path's measured time."""
     return model(path["flow"]) / float(path["ns"]) - 1
 
 
@@ -209,7 +209,7 @@ def named(file: str) -> str:
 
 
 def target_name(target: str) -> str:
-    """Return the name of a shipped target, or of the folder of a calibration."""
+    """Return the name of a shipped target, or of the folder with the target of a calibration."""
     return Path(target).parent.name if Path(target).is_file() else target
 
 

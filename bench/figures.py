@@ -1,4 +1,4 @@
-"""Summarises repeated runs, and formats tables as aligned text, Markdown and CSV."""
+"""Summarises repeated runs of programs, and formats tables as aligned text, Markdown and CSV."""
 
 import csv
 import math
@@ -18,7 +18,10 @@ COUNTS = ["candidates", "sat", "unsat", "nogoods", "solver_checks"]
 
 
 def row(program: Program, runs: list[Run]) -> Row:
-    """Return the table row of a program: medians over its runs. Counts are equal in all runs."""
+    """Return the table row of a program: medians over its runs.
+
+    Counts, unlike times, are equal in all runs.
+    """
     first = runs[0]
     stats = first.result["stats"]
     cells: Row = {"program": program.name, "status": first.status}
@@ -52,7 +55,7 @@ class Column(NamedTuple):
 
 
 def cell(value: Value, digits: int | None) -> str:
-    """Format a value for a table."""
+    """Format a value for a table with `digits` digits after the decimal point."""
     if value is None:
         return ""
     if isinstance(value, float) and math.isinf(value):
@@ -89,7 +92,7 @@ def markdown(rows: list[Row], columns: list[Column]) -> str:
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:
-    """Write all figures as CSV, one line for each row. Numbers have six digits."""
+    """Write table rows to a CSV file, with all columns; numbers have six digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

@@ -31,7 +31,7 @@ def read(file: Path) -> tuple[list[str], np.ndarray]:
 
 
 class Judged(NamedTuple):
-    """Prediction errors of the model and of simpler methods for one curve."""
+    """Prediction errors of the fitted model and of simpler methods for one curve."""
 
     model: float  # sMAPE, as the next three
     functions: float
@@ -51,7 +51,7 @@ def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
 
 
 def halves(file: Path, options: Options) -> Judged:
-    """Fit a model to each half of a curve's points, and compare it with the other half."""
+    """Fit a model to each half of a curve's points, and judge it by the other half."""
     head, rows = read(file)
     x_name, y_name = head[:2]
     rows = rows[np.argsort(rows[:, 0])]

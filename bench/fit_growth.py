@@ -47,7 +47,10 @@ def seconds(series: Series, options: Options, repeat: int) -> float:
 
 
 def measured(repeat: int) -> list[Row]:
-    """Measure fitting times: a row for each search and number of points or segments."""
+    """Measure how long fits take; return a row for each kind of search and size of the problem.
+
+    The size is the number of points, or that of segments.
+    """
     derive(curve(20), Options())  # imports
     rows: list[Row] = []
     for search in SEARCHES:

@@ -28,7 +28,10 @@ POINTS, SHORTEST = 60, 8
 
 
 def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    """Return the values at `x` of a random function of the template `name`; all are positive."""
+    """Return the values at `x` of a random function of a certain kind; all are positive.
+
+    `name` is the kind, such as `polynomial-1`.
+    """
     u = (x - x[0]) / (x[-1] - x[0])
     base = name.removeprefix("inverse-")
     if base == "polynomial-0":
@@ -51,7 +54,7 @@ def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
 def case(
     name: str, seed: int, noise: float
 ) -> tuple[np.ndarray, list[int], np.ndarray, np.ndarray]:
-    """Return random data that follow a curve of one or more segments.
+    """Return random data on a curve of one to three segments.
 
     They are x, the ends of the segments, measured values, and a second measurement.
     """
@@ -82,7 +85,7 @@ def case(
 
 
 class Method(NamedTuple):
-    """Options of a curve fit that the benchmark compares."""
+    """Options of curve fits, which the benchmark compares."""
 
     noise: float
     select: str
@@ -91,10 +94,10 @@ class Method(NamedTuple):
 
 
 def judge(seed: int, name: str, method: Method) -> tuple[bool, bool, float, float, bool]:
-    """Fit a model to a random curve.
+    """Fit a model to a random curve, and judge it.
 
-    Return whether the number of segments is right, whether the cuts are right, the error relative
-    to the oracle's, the seconds, and whether there are residuals.
+    Return five values: if the number of segments is right, if the cuts are right, the error
+    relative to the oracle's, the seconds, and if there are residuals.
     """
     x, bounds, y, fresh = case(name, seed, method.noise)
     columns = {"x": list(x), "y": list(y), "spread": list(method.noise * y)}

@@ -41,7 +41,7 @@ Programs = dict[Key, list[Pair]]
 
 
 def main() -> None:
-    """Run the subcommand that the command line names."""
+    """Run the subcommand that the command line names: `pairs`, `learn` or `judge`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True)
     made = commands.add_parser("pairs")
@@ -101,7 +101,7 @@ def _write(out: Path, sources: list[tuple[str, str, tuple[str, ...]]]) -> None:
 
 
 def _read(file: Path) -> tuple[list[Row], list[tuple[str, Slot]]]:
-    """Read blocks and instructions from a file, each with the name of its source."""
+    """Read the blocks and instructions in a file, each with the name of its source."""
     rows, slots = list[Row](), list[tuple[str, Slot]]()
     for line in file.read_text().splitlines():
         name, kind, *rest = json.loads(line)
@@ -140,13 +140,13 @@ def _save(file: Path, model: dict[str, Any]) -> None:
 
 
 class Models(NamedTuple):
-    """Models that predict instruction counts: one for BPF instructions, one for LLVM tokens."""
+    """Models of instruction counts: one for BPF instructions, and one for LLVM tokens."""
 
     tree: TreeModel
     words: AdditiveModel
 
     def taken(self, one: Pair) -> Costs:
-        """Predict instructions and accesses of a block from its BPF code, or else its tokens."""
+        """Predict the costs of a block from its BPF instructions or, without these, its tokens."""
         if one.machine is not None:
             return self.tree.block(one.machine)
         guess = self.words.predict(one.words).instructions
@@ -191,10 +191,7 @@ def _judge(given: argparse.Namespace) -> None:
 
 
 def _programs(file: Path, least: int) -> Programs:
-    """Group the blocks of a file by program.
-
-    Only programs with at least `least` blocks are returned.
-    """
+    """Group the blocks of a file by program; leave out programs with fewer than `least` blocks."""
     found = defaultdict[Key, list[Pair]](list)
     for name, one in _read(file)[0]:
         found[name, one.program].append(one)
@@ -242,7 +239,10 @@ def _table(stream: TextIO, models: Models, programs: Programs) -> None:
 
 
 def _accesses(models: Models, one: Pair) -> dict[str, tuple[int, int]]:
-    """Return, for packet, state and unknown accesses of a block, the exact and predicted number."""
+    """Return the exact and the predicted number of accesses of a block, by kind.
+
+    The kinds are packet, state and unknown.
+    """
     taken = models.taken(one)
     return {
         "packet": (one.packet, round(taken.packet)),

@@ -24,7 +24,7 @@ from slowpath.insights.cores.pairs import learn as learn_pairs
 
 
 def main() -> int:
-    """Fit the shipped models, and write their files."""
+    """Fit the shipped models to published tables, and write their files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "folder", type=Path, help="where netronome-scaling and the other tables are"

@@ -21,7 +21,7 @@ _MANY, _FEW = "one of a kind", "ten kinds"
 
 
 def placements(folder: Path) -> None:
-    """Print how long the proof of the best placement took, by kind of instance."""
+    """Print the times to prove the best placement of structures, by kind of problem."""
     print("| structures | copies | levels without a price | proved | seconds, median | longest |")
     print("|---|---|---|---|---|---|")
     card = next(
@@ -80,7 +80,7 @@ def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
 
 
 def main() -> None:
-    """Print the table of placements."""
+    """Print the table of times for placement problems."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the folder that has state-placement")
     placements(parser.parse_args().folder / "state-placement")

@@ -1,6 +1,7 @@
-"""Lists what `slowpath measure` may leave behind on a machine, without using slowpath.
+"""Lists the resources that `slowpath measure` could leave behind, without using slowpath.
 
-Processes of the tests have a mark in their environment. Resources of other processes do not count.
+Resources are, for example, BPF maps and network devices. Processes of the tests have a mark in
+their environment. Resources of other processes do not count.
 """
 
 import ctypes
@@ -31,14 +32,17 @@ class Thing(NamedTuple):
 
 
 class Held(NamedTuple):
-    """All resources on a machine at one moment that a measurement could leave behind."""
+    """All resources at one moment that a measurement could have left behind."""
 
     things: frozenset[Thing]
     others: frozenset[Thing]  # of these, what is open in processes without our mark
 
 
 def held(mark: str, folder: Path) -> Held:
-    """List everything on the machine that could be left behind, including the files in `folder`."""
+    """List all resources that could be left behind, including the files in `folder`.
+
+    `mark` identifies the processes of the tests by their environment.
+    """
     things = {Thing(kind, str(number)) for kind, ask in _NEXT.items() for number in _numbers(ask)}
     things |= {Thing("device", device) for device in _names("/sys/class/net")}
     things |= {Thing("file", str(path)) for path in folder.rglob("*")}
@@ -67,7 +71,7 @@ def namespaces_in_memory() -> int | None:
 
 
 def _numbers(command: int) -> Iterator[int]:
-    """Yield the ids of all BPF objects of a kind, without opening the objects.
+    """Yield the ids of all BPF objects of a kind, without opening them.
 
     `bpftool map show` opens each object. Linux never frees a program array that is opened and
     closed while it is being cleared, so listing maps with `bpftool` would itself leave arrays
@@ -93,7 +97,7 @@ def _is_ours(process: Path, mark: str) -> bool:
 
 
 def _reached(process: Path) -> Iterator[Thing]:
-    """Yield the BPF objects and the network namespaces that a process keeps alive."""
+    """Yield the BPF objects and network namespaces that a process keeps in existence."""
     try:
         for task in (process / "task").iterdir():
             yield from _namespace((task / "ns/net").readlink())
@@ -111,7 +115,7 @@ def _namespace(target: Path) -> Iterator[Thing]:
 
 
 def _mounted() -> Iterator[Thing]:
-    """Yield network namespaces that are mounted or have a name, and pinned BPF objects."""
+    """Yield mounted or named network namespaces, and pinned BPF objects."""
     for row in Path("/proc/self/mountinfo").read_text().splitlines():
         place, behind = row.split()[4], row.partition(" - ")[2].split()
         if behind[0] == "nsfs":
@@ -122,6 +126,6 @@ def _mounted() -> Iterator[Thing]:
 
 
 def _names(folder: str) -> list[str]:
-    """Return the names in a folder, if it exists."""
+    """Return the names of the files in a folder; empty if the folder does not exist."""
     path = Path(folder)
     return [entry.name for entry in path.iterdir()] if path.is_dir() else []

@@ -1,8 +1,8 @@
-"""Computes the cycles that llvm-mca predicts for machine code.
+"""Computes the cycles that llvm-mca, a simulator of CPU pipelines, predicts for machine code.
 
 The machine code of a path is given as the bytes of each BPF instruction, without calls of the
-kernel. It is disassembled, cut at calls, and simulated as one straight sequence that includes jumps.
-This module knows nothing about the kernel.
+kernel. It is disassembled, cut at calls, and simulated as one straight sequence that includes
+jumps. This module knows nothing about the kernel.
 """
 
 import json
@@ -60,7 +60,7 @@ class MissingError(Exception):
 
 
 def tool(name: str) -> str:
-    """Find an LLVM tool whose name ends with an accepted version, such as `llvm-mca-19`.
+    """Find an LLVM tool in PATH whose version is accepted, such as `llvm-mca-19`.
 
     Raises:
         MissingError: if there is none.
@@ -74,7 +74,7 @@ def tool(name: str) -> str:
 
 
 def run(words: Sequence[str], text: str) -> str:
-    """Run a program with this text as its input, and return its output."""
+    """Run a program with `text` as its standard input, and return its output."""
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MissingError(f"{words[0]}: {done.stderr.strip().splitlines()[0]}")
@@ -82,7 +82,7 @@ def run(words: Sequence[str], text: str) -> str:
 
 
 def disassembled(pieces: Iterable[str]) -> dict[str, list[str]]:
-    """Disassemble pieces of code independently. Return the instructions of each piece."""
+    """Disassemble pieces of machine code, given in hexadecimal; return their instructions."""
     known = sorted({piece for piece in pieces if piece})
     if not known:
         return {}
@@ -91,13 +91,13 @@ def disassembled(pieces: Iterable[str]) -> dict[str, list[str]]:
 
 
 def separate(pieces: Iterable[str]) -> str:
-    """Format pieces of code as input for llvm-mc, with a separator between them."""
+    """Format pieces of machine code as input for llvm-mc, with separators between them."""
     lines = (bytes.fromhex(piece + SEPARATOR) for piece in pieces)
     return "\n".join(" ".join(f"0x{byte:02x}" for byte in line) for line in lines)
 
 
 def separated(text: str) -> list[list[str]]:
-    """Parse the output of llvm-mc, and return the instructions of each piece of code."""
+    """Parse the output of llvm-mc, and return the instructions of each separated piece."""
     pieces: list[list[str]] = [[]]
     for line in text.splitlines():
         instruction = " ".join(line.partition("#")[0].split())
@@ -109,7 +109,10 @@ def separated(text: str) -> list[list[str]]:
 
 
 def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
-    """Split a path at calls, and return the x86 instructions of each piece between calls."""
+    """Split a path at calls; return the x86 instructions of each part.
+
+    `meaning` has the instructions of each piece of machine code.
+    """
     found: list[list[str]] = [[]]
     for piece in code:
         if piece is None:
@@ -125,10 +128,7 @@ def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
 
 
 def regions(sequences: Sequence[Sequence[str]]) -> str:
-    """Format instruction sequences as input for llvm-mca.
-
-    The name of a sequence is its index.
-    """
+    """Format instruction sequences as input for llvm-mca. | The name of a sequence is its index."""
     lines = list[str]()
     for number, sequence in enumerate(sequences):
         lines += [f"# LLVM-MCA-BEGIN {number}", *sequence, "# LLVM-MCA-END"]
@@ -136,7 +136,7 @@ def regions(sequences: Sequence[Sequence[str]]) -> str:
 
 
 def totals(text: str, count: int) -> list[int]:
-    """Parse the output of llvm-mca, and return the cycles of each instruction sequence."""
+    """Parse the output of llvm-mca; return the cycles of each of `count` sequences."""
     regions = json.loads(text)["CodeRegions"]
     found = {int(one["Name"]): one["SummaryView"]["TotalCycles"] for one in regions}
     return [found[number] for number in range(count)]
@@ -145,7 +145,10 @@ def totals(text: str, count: int) -> list[int]:
 def simulated(
     sequences: Sequence[Sequence[str]], cpu: str, turns: int, options: Sequence[str]
 ) -> list[int]:
-    """Simulate `turns` iterations of each sequence, and return the total cycles of each."""
+    """Simulate `turns` iterations of each instruction sequence; return the cycles of each.
+
+    `cpu` is LLVM's name of the CPU.
+    """
     words = [tool("llvm-mca"), f"-mcpu={cpu}", "-mtriple=x86_64", f"-iterations={turns}"]
     words += ["--all-views=false", "--summary-view", "--json", *options]
     found, waiting, size = list[int](), list[Sequence[str]](), 0

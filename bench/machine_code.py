@@ -45,7 +45,7 @@ OWN = "own"
 
 
 class Wanted(NamedTuple):
-    """An execution path of a program for which the machine code has to be extracted."""
+    """An executed path whose machine code is to be extracted."""
 
     key: str
     file: str
@@ -54,12 +54,12 @@ class Wanted(NamedTuple):
 
 
 def key(file: str, program: str, flow: str) -> str:
-    """Return the string that identifies a path in the file of predicted cycles."""
+    """Return the key of a path in the file of predicted cycles."""
     return sha256("\n".join((file, program, flow)).encode()).hexdigest()[:24]
 
 
 def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
-    """Yield the paths of measured programs for which the machine code is needed."""
+    """Yield those paths of measured programs whose executed instructions are known."""
     for one in measured:
         for path in one["paths"]:
             if path["flow"] is not None:
@@ -68,7 +68,7 @@ def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
 
 
 class Experimented(NamedTuple):
-    """A program of a calibration experiment, with its measured time."""
+    """A generated program of a calibration, with its measured time."""
 
     source: str  # its name in the run's directory
     flow: str
@@ -76,12 +76,12 @@ class Experimented(NamedTuple):
 
     @property
     def key(self) -> str:
-        """String that identifies the program's path in the file of predicted cycles."""
+        """Key of the program's path in the file of predicted cycles."""
         return key(self.source, ENTRY, self.flow)
 
 
 def experimented(run: RunFolder) -> Iterator[Experimented]:
-    """Yield the programs of experiments whose executed path is known."""
+    """Yield the programs of a calibration whose executed instructions are known."""
     folders = {name: run.of(name) for name in run.settings()["experiments"]}
     folders = {name: folder for name, folder in folders.items() if folder.measured}
     sources = {name: sources_of(folder) for name, folder in folders.items()}
@@ -93,7 +93,7 @@ def experimented(run: RunFolder) -> Iterator[Experimented]:
 
 
 def sources_of(folder: ExperimentFolder) -> dict[str, str]:
-    """Return the source file of each program of an experiment, by the program's executed path."""
+    """Return the source file of each program in an experiment, by its executed instructions."""
     experiment = folder.experiment()
     parameter = experiment["component"]["sweep"]["parameter"]
     other = ".empty" if experiment["baseline"] == "empty" else ".without"
@@ -108,7 +108,10 @@ def sources_of(folder: ExperimentFolder) -> dict[str, str]:
 
 
 def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Wanted]:
-    """Compile the programs of experiments that are not in `known` yet into the folder `into`."""
+    """Compile the programs of a calibration whose keys are not in `known`, to files in `into`.
+
+    Yield their paths.
+    """
     missing = (one for one in experimented(run) if one.key not in known)
     for number, one in enumerate(missing):
         name, _, source = one.source.partition("/")
@@ -118,7 +121,10 @@ def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Want
 
 
 def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
-    """Extract the machine code of each path. Return an error for paths where this fails."""
+    """Extract the machine code of each path with the program `cutter`.
+
+    Paths for which this fails have an error instead.
+    """
     requests = (
         {name: getattr(one, name) for name in ("file", "program", "flow")} for one in wanted
     )
@@ -132,7 +138,7 @@ def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
 
 
 def ask(given: argparse.Namespace) -> None:
-    """Run llvm-mca on the machine code of paths, and add the predicted cycles to the file."""
+    """Run llvm-mca on the machine code of paths, and store the predicted cycles."""
     kept = Path(given.cycles)
     known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
     measured = stored.read(Path(given.out), given.limit)
@@ -159,9 +165,9 @@ def ask(given: argparse.Namespace) -> None:
 
 
 def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
-    """Return a function that counts properties of a path's machine code.
+    """Return a function that counts the properties of a path for a model.
 
-    These are cycles, calls, and instructions that llvm-mca leaves out.
+    They are the cycles that `cycles` returns, calls, and instructions that llvm-mca leaves out.
     """
 
     def counts(flow: simpler.Stored) -> dict[str, float]:
@@ -176,7 +182,7 @@ def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
 
 
 def hiding(hidden: int) -> Callable[[Any], Mapping[str, float]]:
-    """Return a function that adds up the cycles of the pieces of a path between calls.
+    """Return a function that adds up the cycles of a path's pieces between calls.
 
     The code after a piece overlaps the piece, and thus hides up to `hidden` cycles of the piece's
     latency. A piece takes at least its throughput cycles.
@@ -199,7 +205,7 @@ METHODS: dict[str, Callable[[Any], Mapping[str, float]]] = {
 
 
 def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, simpler.Model]:
-    """Fit models that use llvm-mca's cycles to the measured times of paths."""
+    """Fit models with llvm-mca's cycles to measured times of paths; return them by name."""
     models: dict[str, simpler.Model] = {
         f"llvm-mca, {name}": simpler.Sum(flows, times, machine(of)) for name, of in METHODS.items()
     }
@@ -217,16 +223,16 @@ def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, si
 
 
 def with_cycles(flow: str, cycles: dict[str, float]) -> str:
-    """Add the cycles that llvm-mca predicts to the JSON text of a path."""
+    """Add the cycles that llvm-mca predicts to a path, which is given as JSON."""
     return json.dumps({**json.loads(flow), "cycles": cycles})
 
 
 def with_known(
     measured: Sequence[dict[str, Any]], known: dict[str, Any], own: simpler.Model
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return the programs with only those paths whose machine code is known.
+    """Remove paths whose machine code is unknown from measured programs.
 
-    Also return the number of paths left out.
+    Also return the number of removed paths.
     """
     found, left = list[dict[str, Any]](), 0
     for one in measured:
@@ -244,7 +250,7 @@ def with_known(
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of all models' estimates for the measured programs."""
+    """Print the errors of the estimates of all models for the measured paths."""
     known = json.loads(Path(given.cycles).read_text())
     own = estimates.estimating(given.target)
     measured, left = with_known(stored.read(Path(given.out), given.limit), known, own)

@@ -1,4 +1,4 @@
-"""Runs slowpath as users do, in separate processes, and measures them.
+"""Runs slowpath as users do, in separate processes, and measures its time and memory.
 
 This module knows the JSON of `slowpath bound`; programs and tables are defined elsewhere.
 """
@@ -40,7 +40,7 @@ class Run(NamedTuple):
 
     @property
     def status(self) -> str:
-        """The status: `exact`, `conditional`, `bounds`, `refused`, or `some paths`.
+        """The status of the result: `exact`, `conditional`, `bounds`, `refused`, or `some paths`.
 
         `some paths` means that the slowest path is known, but other requested paths are missing.
         """
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Resources that a process used, with the output of the process."""
+    """Time and memory that a process used, with the output of the process."""
 
     seconds: float
     megabytes: float
@@ -74,10 +74,7 @@ print(time.perf_counter() - started, usage.ru_maxrss, file=sys.stderr)
 
 
 def process(command: list[str]) -> Usage:
-    """Run a command and discard its standard error.
-
-    Return its output and the resources that it used.
-    """
+    """Run a command; return its output, its time and its memory. | Standard error is discarded."""
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     with tempfile.TemporaryFile() as output:
         launched = subprocess.run(
@@ -106,7 +103,7 @@ def bound(tool: Path, program: Program, options: Iterable[str] = ()) -> Run:
 def take_turns(
     tool: Path, programs: list[Program], repeat: int, options: Iterable[str] = ()
 ) -> dict[Program, list[Run]]:
-    """Run every program `repeat` times, in rounds.
+    """Run `slowpath bound` on all programs in turn, `repeat` times.
 
     Programs that are refused, or do not finish before their deadline, run only once.
     """
@@ -120,7 +117,7 @@ def take_turns(
 
 
 def start_up(tool: Path, python: Path, repeat: int) -> dict[str, float]:
-    """Return the median seconds of processes that start but analyse nothing, by command."""
+    """Return the median start-up times of commands that analyse nothing, in seconds."""
     commands = {
         "slowpath --version": [str(tool), "--version"],
         "python -c pass": [str(python), "-c", "pass"],

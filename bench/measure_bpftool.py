@@ -46,14 +46,17 @@ SHARE, MORE = 0.03, 1.0
 
 
 def loaded(name: str) -> list[int]:
-    """Return the ids of the BPF programs in the kernel with this name, in the order of loading."""
+    """Return the kernel ids of BPF programs with this name, in the order of loading."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True)  # noqa: S607
     programs: list[dict[str, Any]] = json.loads(shown.stdout)
     return sorted(each["id"] for each in programs if each.get("name") == name[:15])
 
 
 def by_bpftool(number: int, packet: Path, cpu: int) -> float:
-    """Measure the time of one run with bpftool, in nanoseconds."""
+    """Measure the time of one run of a program with bpftool, in nanoseconds.
+
+    `number` is the program's id.
+    """
     words = ["taskset", "-c", str(cpu), "bpftool", "-j", "prog", "run", "id", str(number)]
     words += ["data_in", str(packet), "repeat", str(REPEAT)]
     run = subprocess.run(words, capture_output=True, check=True)
@@ -61,13 +64,16 @@ def by_bpftool(number: int, packet: Path, cpu: int) -> float:
 
 
 def by_slowpath(station: kernel.Station, load: kernel.Load, case: int, call: float) -> float:
-    """Measure the time of one run with slowpath in nanoseconds, without the overhead of a call."""
+    """Measure the time of one run of a path with slowpath, in nanoseconds.
+
+    `call` is the overhead of a call, which is subtracted.
+    """
     nanoseconds, runs, _ = kernel.sample(station, load, case, REPEAT)
     return (nanoseconds - call) / runs
 
 
 class Turns:
-    """Runs both tools in turns, each run between two busy loops that show disturbances."""
+    """Measures with both tools in turns; busy loops between them show disturbances."""
 
     def __init__(self, station: kernel.Station) -> None:
         """Load the busy loop, and determine its undisturbed time."""
@@ -79,9 +85,9 @@ class Turns:
         return kernel.sample_busy(self._station, self._loop, BUSY)[0]
 
     def _settled(self, limit: float) -> int:
-        """Run the busy loop until its time is below the limit, at most `TRIES` times.
+        """Run the busy loop until its time is below a limit; return its last time.
 
-        Return its last time.
+        It runs at most `TRIES` times.
         """
         for _ in range(TRIES):
             self._busy_times.append(self._busy())
@@ -90,11 +96,12 @@ class Turns:
         return self._busy_times[-1]
 
     def medians(self, runs: Sequence[Callable[[], float]]) -> tuple[list[float], float]:
-        """Return the median time of each run, and the limit that decides which runs count.
+        """Return the median time of each measurement, and the limit for the busy loops.
 
-        A run counts if the busy loops around it took at most `limit` times their undisturbed time.
-        Measures until enough runs count with the strictest limit, for at most `SECONDS`. After
-        that, the first limit that leaves enough runs is used, as in `slowpath measure`.
+        A measurement counts if the busy loops around it took at most `limit` times their
+        undisturbed time. Measurements are repeated until enough count with the strictest limit, for
+        at most `SECONDS`. After that, the first limit that leaves enough is used, as in `slowpath
+        measure`.
         """
         quiet = quantile(self._busy_times, UNDISTURBED)
         samples = [list[tuple[float, float]]() for _ in runs]
@@ -114,7 +121,7 @@ class Turns:
 def compare(
     file: Path, station: kernel.Station, turns: Turns, folder: Path
 ) -> list[tuple[float, float]]:
-    """Measure the paths of an object with slowpath and with bpftool."""
+    """Measure the paths of an object; return the times of slowpath and bpftool for each."""
     written = WrittenOptions(target="ebpf", metric="instructions", paths="all", deadline=3.0)
     found = []
     for analysed in Session(read_request([str(file)], written)).analyse(RunContext(Stopping())):

@@ -51,7 +51,7 @@ KINDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 
 
 class Try(NamedTuple):
-    """A measurement that was killed, and the resources that it left behind."""
+    """A measurement that was killed, with the resources that it left behind and its faults."""
 
     kind: str
     files: str
@@ -65,7 +65,7 @@ class Try(NamedTuple):
 
 
 class Killer:
-    """Starts measurements, kills them, and checks that they leave nothing behind."""
+    """Starts measurements, kills them, and checks that nothing is left behind."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         """Create a killer that writes files to a folder. Each program is measured for `seconds`."""
@@ -78,7 +78,7 @@ class Killer:
         self._mark = folder.name
 
     def usual(self, kind: str, files: str) -> float:
-        """Run a measurement to its end, and return its duration in seconds.
+        """Run a measurement to its end without killing it, and return its seconds.
 
         Fail if it leaves anything behind.
         """
@@ -128,7 +128,10 @@ class Killer:
         return [*words, "--seconds", str(self._seconds), "--format", "json"]
 
     def _left(self, before: frozenset[Thing]) -> tuple[tuple[Thing, ...], float]:
-        """Return resources that a killed measurement left behind, and how long the check took."""
+        """Return the resources that a measurement has left behind, and the seconds of this check.
+
+        `before` are the resources before the measurement.
+        """
         begin = time.monotonic()
         candidates: set[Thing] | None = None
         while True:
@@ -143,7 +146,10 @@ class Killer:
             time.sleep(0.1)
 
     def _wrong(self, files: str, number: signal.Signals | None, code: int) -> str | None:
-        """Describe the error if a measurement ended incorrectly; None if it ended correctly."""
+        """Return a description of the fault if a measurement ended wrongly, else None.
+
+        `number` is the signal that was sent, and `code` the exit code.
+        """
         if number == signal.SIGKILL:
             return None if code == -signal.SIGKILL else f"exit code {code}"
         text = self._out.read_text()
@@ -157,7 +163,7 @@ class Killer:
 
 
 def _fault(text: str, files: str, code: int) -> str | None:
-    """Describe the error in the output of a measurement; None if the output is correct.
+    """Return a description of the fault in a measurement's output, else None.
 
     The output must contain all programs, each measured or refused.
     """
@@ -181,7 +187,7 @@ def _heed_interrupts() -> None:
 
 
 def _packet(number: int) -> bytes:
-    """Build an IPv4 packet whose flow depends on `number`."""
+    """Return an IPv4 packet with one of many flows, which `number` selects."""
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, 6 if number % 4 else 17, 0, number % 500, 0x0A0000FF
     )
@@ -195,7 +201,7 @@ def _problems(one: Try) -> str:
 
 
 def main() -> int:
-    """Run all tries. Return 1 if anything was left behind or went wrong."""
+    """Kill measurements many times; return 1 if anything was left behind or went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

@@ -39,9 +39,9 @@ CLONE_NEWNET = 0x40000000
 
 
 class Plain:
-    """The counterpart that sends packets without slowpath.
+    """Sends packets to a program without the help of slowpath, for comparison.
 
-    It has pairs of virtual Ethernet devices, in a network namespace that this process enters.
+    It has pairs of virtual Ethernet devices in a network namespace, which this process enters.
     """
 
     def __init__(self, length: int) -> None:
@@ -59,10 +59,7 @@ class Plain:
         self._packet = bytes(length)
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Send `frames` packets and time them.
-
-        Return the time per packet in nanoseconds, and the number of packets that arrived.
-        """
+        """Send `frames` packets; return the nanoseconds per packet, and the number that arrived."""
         length = len(self._packet)
         context = struct.pack("<6I", 0, length, 0, self._index("sender"), 0, 0)
         attributes = struct.pack("<4I2Q4I", self._sending, 0, length, 0, self._at(self._packet), 0,
@@ -117,7 +114,7 @@ class Plain:
 
 
 def serve(length: int, frames: int, cpu: int) -> None:
-    """Measure without slowpath, in a separate process; each line of its input starts one run."""
+    """Measure without slowpath in this process; each line of standard input starts one run."""
     plain = Plain(length)
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -126,7 +123,7 @@ def serve(length: int, frames: int, cpu: int) -> None:
 
 
 class Ours:
-    """The measurement of a program that drops all packets, by `slowpath measure --mode live`."""
+    """Measures a program that drops all packets, as `slowpath measure --mode live` does."""
 
     def __init__(self, cpu: int) -> None:
         words = ["bound", str(PROGRAM), "--target", "ebpf", "--metric", "instructions"]
@@ -146,17 +143,14 @@ class Ours:
         self._load = kernel.load_live_cases(self._station, [live])
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Send `frames` packets and time them.
-
-        Return the time per packet in nanoseconds, and the number of packets that arrived.
-        """
+        """Send `frames` packets; return the nanoseconds per packet, and the number that arrived."""
         arguments = (self._station, self._load, (0, RECEIVER_DROP), frames, BATCH)
         taken, sent, arrived, _ = kernel.sample_live(*arguments)
         return taken / sent, arrived
 
 
 def main() -> None:
-    """Measure slowpath and the plain counterpart in turns, and print medians and their ratio."""
+    """Measure with and without slowpath in turns; print medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--frames", type=int, default=200_000)

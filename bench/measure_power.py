@@ -40,14 +40,14 @@ PRECISION = 0.005
 
 
 def analysed(values: dict[str, int]) -> Analysed:
-    """Compile and analyse the test program with the given amounts of additional work."""
+    """Compile and analyse the test program; `values` are the amounts of additional work."""
     flags = tuple(f"-D{name}={value}" for name, value in values.items())
     written = WrittenOptions(target="ebpf", metric="instructions", paths=1, cflags=flags)
     return next(Session(read_request([str(SOURCE)], written)).analyse(RunContext(Stopping())))
 
 
 def compared(station: kernel.Station, old: Analysed, new: Analysed, seconds: float) -> ComparedPath:
-    """Load and measure two versions of a program once, and compare their slowest paths."""
+    """Load and measure two versions of a program once; compare their slowest paths."""
     prepared = [
         prepare_program(station, each, lambda paths: slowest(paths, 1), lambda *_: True)
         for each in (old, new)

@@ -39,7 +39,7 @@ def take(folder: Path, options: list[str]) -> None:
 
 
 def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the measurements of all paths, by example, packet and number of instructions."""
+    """Return the measured paths of a folder, by example, packet and number of instructions."""
     found = {}
     for file in sorted(folder.glob("*.json")):
         for program in json.loads(file.read_text())["results"]:

@@ -26,7 +26,7 @@ def held() -> list[set[int]]:
 
 
 def measured(file: str, names: list[str], options: list[str]) -> list[dict[str, Any]]:
-    """Measure the named programs of an object, and return a row for each."""
+    """Measure programs of an object, given by name; return a row for each."""
     words = [sys.executable, "-m", "slowpath", "measure", file, "--format", "json", *options]
     for name in names:
         words += ["-n", name]

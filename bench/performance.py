@@ -41,14 +41,14 @@ KIBIBYTES = 1 << 20  # in a gibibyte
 
 
 class Renewal:
-    """Recomputes named sections of the page, according to the command-line options."""
+    """Computes the figures in sections of the page again, as the options select."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
         self.deadline = ["--deadline", str(given.deadline)]
 
     def section(self, name: str) -> str | None:
-        """Return the new figures of a section; None if its input was not given."""
+        """Return the new figures of a section as text; None if its input was not given."""
         return {
             "machine": self._machine,
             "start-up": self._start_up,
@@ -177,7 +177,7 @@ class Renewal:
 
 
 def _shown(rows: list[Row]) -> list[Row]:
-    """Return the rows that the page shows; the CSV files have all rows."""
+    """Return the rows to show on the page, which has fewer than the CSV files."""
     return [
         row
         for row in rows

@@ -42,9 +42,9 @@ COLUMNS = ("pipeline", "measured_ns", "baseline_ns", "parts")
 
 
 class Run(NamedTuple):
-    """A measured path: pipeline, times in ns, and the runs and key bytes of each of its parts.
+    """A measured path of a pipeline: times in ns, and counts of its parts.
 
-    A part is a kind of instruction or of lookup.
+    A part is a kind of instruction or of table lookup; its counts are those of runs and key bytes.
     """
 
     pipeline: str
@@ -54,9 +54,10 @@ class Run(NamedTuple):
 
 
 def read(file: Path) -> list[Run]:
-    """Return the paths of the last measurement of each pipeline, except disturbed ones.
+    """Read the measured paths of each pipeline from a file, except disturbed ones.
 
-    The host of a virtual machine slows all pipelines, also the one that only receives and sends.
+    Only the last measurement of a pipeline counts. The host of a virtual machine slows all
+    pipelines, also the one that only receives and sends.
     """
     found = dict[str, list[Run]]()
     if file.exists():
@@ -88,7 +89,7 @@ def write(file: Path, runs: list[Run]) -> None:
 
 
 def by_number(run: Run) -> Counter[str]:
-    """Count instructions and lookups of a path."""
+    """Count the instructions of a path together, and its lookups together."""
     found = Counter(packet=1)
     for name, (count, _) in run.parts.items():
         found["lookup" if name.startswith("table.") else "instruction"] += count
@@ -96,7 +97,7 @@ def by_number(run: Run) -> Counter[str]:
 
 
 def by_kind(run: Run) -> Counter[str]:
-    """Count instructions by opcode, and lookups by the kind of their table."""
+    """Count the instructions of a path by opcode, and its lookups by kind of table."""
     found = Counter[str]()
     for name, (count, _) in run.parts.items():
         is_table = name.startswith("table.")
@@ -105,7 +106,7 @@ def by_kind(run: Run) -> Counter[str]:
 
 
 def by_outcome(run: Run) -> Counter[str]:
-    """Count instructions by opcode, and hits, misses and bytes of keys by the kind of the table."""
+    """Count instructions of a path by opcode, and hits, misses and key bytes by kind of table."""
     found = Counter[str]()
     for name, (count, size) in run.parts.items():
         found[name] += count
@@ -115,7 +116,7 @@ def by_outcome(run: Run) -> Counter[str]:
 
 
 class Data(NamedTuple):
-    """Paths as arrays: counts of each kind of part, measured times, and fold of the pipeline."""
+    """Measured paths as arrays: counts of parts, times, and the fold of cross-validation."""
 
     kinds: list[str]
     table: Any
@@ -139,7 +140,7 @@ def data(runs: list[Run], counts: Callable[[Run], Counter[str]]) -> Data:
 
 
 def compare(runs: list[Run]) -> None:
-    """Print the errors of all models for pipelines that they were not fitted to."""
+    """Print the errors of all models on pipelines to which they were not fitted."""
     print(f"{len(runs)} paths of {len({run.pipeline for run in runs})} pipelines")
     print("prices per             mean error   median   90th percentile   in the interval")
     for label, counts in (
@@ -166,9 +167,10 @@ def compare(runs: list[Run]) -> None:
 
 
 def fitted(found: Data, chosen: Any) -> Any:  # noqa: ANN401 - arrays
-    """Fit prices with small relative errors to chosen paths; errors far above 6 % count less.
+    """Fit a price for each part to the chosen paths, with small relative errors.
 
-    Few paths determine the price of a rare instruction, so it is pulled towards the mean price.
+    Errors far above 6 % count less. Few paths determine the price of a rare instruction, so it is
+    pulled towards the mean price.
     """
     times = found.times[chosen]
     relative = found.table[chosen] / times[:, None]
@@ -185,9 +187,9 @@ def fitted(found: Data, chosen: Any) -> Any:  # noqa: ANN401 - arrays
 
 
 def ends(found: Data, left_out: int | None) -> tuple[float, float]:
-    """Return the ends of the interval of estimates, as shares of an estimate.
+    """Return the ends of an estimate's interval, as factors of the estimate.
 
-    They cover errors of cross-validation, without the paths of the fold `left_out`.
+    They cover the errors of cross-validation, without the paths of the fold `left_out`.
     """
     ratios = []
     for number in set(range(FOLDS)) - {left_out}:
@@ -200,7 +202,7 @@ def ends(found: Data, left_out: int | None) -> tuple[float, float]:
 
 
 def prices(file: Path, runs: list[Run]) -> None:
-    """Print the prices and the interval of the last model, as tables of the target."""
+    """Print the prices of the last model, and its interval, as TOML tables of the target."""
     found = data(runs, by_outcome)
     each = dict(zip(found.kinds, fitted(found, slice(None)), strict=True))
     low, high = ends(found, None)
@@ -223,7 +225,7 @@ high = {high:.3f}
 
 
 def take(given: argparse.Namespace) -> None:
-    """Measure pipelines, and add their paths to the file, until all times are undisturbed."""
+    """Measure pipelines, and add their paths to a file, until all times are undisturbed."""
     out = Path(given.out)
     files = list[str]()
     for name in given.pipelines:
@@ -256,13 +258,13 @@ def take(given: argparse.Namespace) -> None:
 def parts_of(path: dict[str, Any]) -> dict[str, tuple[int, int]]:
     """Return the number of runs and of key bytes for each part of a path.
 
-    A part is a kind of instruction or of lookup.
+    A part is a kind of instruction or of table lookup.
     """
     return {one["part"]: (one["runs"], one["key_bytes"]) for one in path["estimate"]["parts"]}
 
 
 def main() -> None:
-    """Run the script."""
+    """Run the subcommand that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     commands = parser.add_subparsers(required=True, dest="command")
     taking = commands.add_parser("take")

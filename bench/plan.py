@@ -41,7 +41,7 @@ COLUMNS = [
 
 
 def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[float, Any]:
-    """Plan a network. Return the wall-clock time in seconds, and the JSON document."""
+    """Run `chain plan` on a network; return the seconds that it took, and its JSON document."""
     words = [
         *tool,
         "chain",
@@ -64,7 +64,10 @@ def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[
 def measure(
     network: Network, programs: Programs, tool: list[str], repeat: int, options: list[str]
 ) -> Row:
-    """Measure how long planning of a network takes, and return medians of several runs."""
+    """Measure the time of planning a network: first, again, and after a change.
+
+    The values are medians of `repeat` runs.
+    """
     first, again, changed = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -100,7 +103,7 @@ def measure(
 
 
 def draw(rows: list[Row], file: Path) -> None:
-    """Draw times and solver queries by number of nodes."""
+    """Draw planning times and solver queries by number of nodes."""
     import matplotlib as mpl  # noqa: PLC0415 - only where it draws
 
     mpl.use("svg")

@@ -46,7 +46,7 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 
 def draw(family: Family, rows: list[dict[str, Any]], file: Path) -> None:
-    """Draw the figures of a family. A point is hollow if its result is not exact."""
+    """Draw the measurements of a family; points without an exact result are hollow."""
     with plt.rc_context(SVG_STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 2.8), layout="constrained")
         for panel, (heading, key) in zip(panels, PANELS, strict=True):

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def bounds(times: int) -> list[str]:
-    """Return a command that analyses all objects of the examples `times` times on three targets."""
+    """Return a command that analyses all example objects `times` times for three targets."""
     objects = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "examples").glob("*.bpf.o"))]
     print(f"{len(objects) * times} objects on {TARGETS}")
     return ["bound", *objects * times, "--target", TARGETS, "--format", "json"]
@@ -78,7 +78,10 @@ def cluster() -> Iterator[str]:
 
 
 def compare(command: Sequence[str], places: dict[str, tuple[str, str]], repeat: int) -> None:
-    """Run a command in turns with each kind of pool, and print the median times."""
+    """Run a command with each kind of pool in turns; print the median times.
+
+    `places` has the options that select a pool.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in places}
     outputs = set()
     for _ in range(repeat):
@@ -99,7 +102,7 @@ undisturbed = set[bytes]()
 
 
 def killed(command: Sequence[str], scheduler: str) -> None:
-    """Run the command once more on the cluster, and kill a worker while it runs."""
+    """Run a command on the cluster, kill a worker meanwhile, and compare the output."""
     with Client(scheduler, set_as_default=False) as client:
         workers = list(client.run(os.getpid).values())
         started = time.perf_counter()
@@ -114,7 +117,7 @@ def killed(command: Sequence[str], scheduler: str) -> None:
 
 
 def kill_once_it_works(client: Client, worker: int) -> None:
-    """Wait until some of the work is done, then kill a worker of the cluster."""
+    """Wait until the cluster has done some of the work, then kill the process `worker`."""
     while sum(map(len, client.has_what().values())) == 0:  # neither results nor shared data
         time.sleep(0.05)
     time.sleep(1)

@@ -1,4 +1,4 @@
-"""Lists the programs that benchmarks analyse: the examples, or the programs in given folders."""
+"""Lists the programs that benchmarks analyse: the examples, or programs in given folders."""
 
 from pathlib import Path
 
@@ -11,7 +11,10 @@ COUNTING = ("--target", "ebpf")
 
 
 def examples() -> list[Program]:
-    """Return the listings and objects of examples/, with the objects once for each target."""
+    """Return the listings and objects of examples/.
+
+    Each object is listed once for each target.
+    """
     folder = ROOT / "examples"
     listings = sorted(folder.glob("*.asm"))
     objects = sorted(folder.glob("*.bpf.o"))
@@ -23,7 +26,7 @@ def examples() -> list[Program]:
 
 
 def of_paths(paths: list[Path]) -> list[Program]:
-    """Return the programs of files and folders, with published options if the name is known.
+    """Return the programs in files and folders, with published options if their names are known.
 
     The target of objects counts instructions. A folder stands for its listings, or for its objects
     if it has none.

@@ -40,7 +40,7 @@ HEADINGS = [
 
 
 def words(fact: dict[str, Any]) -> str:
-    """Format a fact about packets that reach a program as text, like `slowpath chain facts`."""
+    """Format a fact about the packets that reach a program, as `slowpath chain facts` does."""
     at = fact.get("offset", 0)
     match fact["kind"]:
         case "length":
@@ -61,7 +61,10 @@ def words(fact: dict[str, Any]) -> str:
 
 
 def described(chain: dict[str, Any], table: dict[str, Any], objects: Path) -> dict[str, Any]:
-    """Return the JSON description of a chain of two programs, as `slowpath chain` reads it."""
+    """Return the description of a chain of two programs, for `slowpath chain`.
+
+    `table` describes the programs, and `objects` is the folder of their objects.
+    """
 
     def member(name: str, *, device: str | None) -> dict[str, str]:
         entry = table["programs"][name]
@@ -83,7 +86,7 @@ def described(chain: dict[str, Any], table: dict[str, Any], objects: Path) -> di
 
 
 def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) -> dict[str, Any]:
-    """Rewrite the second program of a chain; return slowpath's report on it, or an error."""
+    """Rewrite the second program of a chain; return the report on it, or an error."""
     words = [*slowpath.split(), "chain", "optimize", str(file), "--format", "json", *options]
     words += ["--deadline", f"{deadline:g}"]
     try:
@@ -99,7 +102,7 @@ def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) ->
 
 
 def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of a chain with and without `--trust` as one table row."""
+    """Return a table row with the results for a chain, with and without `--trust`."""
     down = chain["downstream"]
     written: dict[str, Any] = {"downstream": down, "upstream": chain["upstream"]}
     written["project"] = table["programs"][down].get("project", "")
@@ -144,7 +147,7 @@ def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> 
 
 
 def faults(written: dict[str, Any], packets: int) -> list[str]:
-    """Return a message for each wrong result in the row of a chain."""
+    """Return a message for each wrong result in the table row of a chain."""
     wrong = []
     for mode in MODES:
         if f"seconds_{mode}" not in written:
@@ -191,7 +194,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> int:
-    """Rewrite and compare all chains, and write a row for each."""
+    """Rewrite and compare the programs of all chains, and write a table row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("objects", type=Path)
     parser.add_argument("out", type=Path)

@@ -14,7 +14,7 @@ from measure import Program
 
 
 class Published(NamedTuple):
-    """A published program and its published data."""
+    """Published data of a program: cores, loop limit, and times of the published tool."""
 
     cores: int
     unroll: int | None = None

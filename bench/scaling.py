@@ -34,14 +34,17 @@ GROWTH = {"engine_seconds": "seconds of the engine", "nogoods": "nogoods", "mega
 
 
 def columns(family: Family) -> list[Column]:
-    """Return the columns of the table with the measurements of a family."""
+    """Return the columns of the table of a family's measurements."""
     return [Column(family.parameter, "number"), *COLUMNS]
 
 
 def measure(
     family: Family, tool: Path, repeat: int, deadline: float, folder: Path | None
 ) -> list[Row]:
-    """Measure the programs of a family, and write their listings to a folder."""
+    """Measure the programs of a generated family; write their listings to a folder.
+
+    Without `folder`, the listings are temporary.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         place.mkdir(parents=True, exist_ok=True)
@@ -58,7 +61,7 @@ def measure(
 
 
 def slope(rows: list[Row], key: str) -> float | None:
-    """Return the slope of log(value) against log(program size); 1 is linear, 2 quadratic.
+    """Return the slope of log(value) against log(program size): 1 is linear, 2 quadratic.
 
     Only the larger half of the programs with exact guarantees counts, as constant costs dominate
     the smaller half. None if fewer than three programs are left.
@@ -72,7 +75,10 @@ def slope(rows: list[Row], key: str) -> float | None:
 
 
 def slopes(rows: list[Row]) -> str:
-    """Return a sentence with the growth exponents of time, memory and nogoods."""
+    """Describe the slopes of time, memory and nogoods in a sentence.
+
+    Nogoods are sets of branches that no packet takes together.
+    """
     found = {words: slope(rows, key) for key, words in GROWTH.items()}
     known = [f"{words} {value:.1f}" for words, value in found.items() if value is not None]
     return f"Slopes: {', '.join(known)}." if known else "Too few exact results for slopes."

@@ -26,7 +26,7 @@ _MOST = 120_000
 
 
 class Picture(NamedTuple):
-    """A picture: its name, the command that writes the page, and the size of the window."""
+    """A picture to make: its name, the command that writes the page, and the window's size."""
 
     name: str
     command: tuple[str, ...]
@@ -83,7 +83,7 @@ def _chromium() -> str:
 
 
 def _compressed(shot: Path) -> bytes:
-    """Return the picture as a PNG with few colours."""
+    """Convert a picture to a PNG file with few colours, and return its bytes."""
     content = io.BytesIO()
     with Image.open(shot) as picture:
         few = picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)

@@ -1,4 +1,4 @@
-"""Renews sections of a Markdown page. A section is the text between two HTML comments."""
+"""Replaces sections of a Markdown page. A section is the text between two HTML comments."""
 
 import re
 from pathlib import Path

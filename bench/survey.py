@@ -53,7 +53,7 @@ NAMES = [
 
 
 class Answer(NamedTuple):
-    """The result of the analysis of one program."""
+    """The outcome of analysing one program, with the reason and the time."""
 
     outcome: str
     reason: str
@@ -64,7 +64,7 @@ class Answer(NamedTuple):
 def classify(error: str) -> str:
     """Remove names that occur in the program, and numbers, from an error message.
 
-    Errors of the same kind then have equal texts and can be counted.
+    Errors of one kind then have equal texts, and can be counted.
     """
     reason = HINT.sub("", PLACE.sub("", error))
     for pattern, general in NAMES:
@@ -84,9 +84,9 @@ CONDITIONS = [
 
 
 def condition(sentence: str) -> str:
-    """Remove names that occur in the program from an assumption.
+    """Remove names that occur in the program from the text of an assumption.
 
-    Assumptions of the same kind then have equal texts and can be counted.
+    Assumptions of one kind then have equal texts, and can be counted.
     """
     for pattern, general in CONDITIONS:
         sentence = pattern.sub(general or _without_last, sentence)
@@ -98,9 +98,9 @@ def _without_last(match: re.Match[str]) -> str:
 
 
 def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answer:
-    """Analyse one program.
+    """Analyse one program of the manifest.
 
-    If `kept` is given, write the result as JSON to this file.
+    If `kept` is given, the JSON result is written to this file.
     """
     command = [slowpath, "bound", entry["object"], "--target", "ebpf", "--format", "json"]
     command += ["--deadline", str(deadline)]
@@ -140,7 +140,7 @@ def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answe
 
 
 def table(entries: list[dict], answers: list[Answer]) -> str:
-    """Format the results of all programs as tables."""
+    """Format the results of all programs as Markdown tables, by project and by reason."""
     projects: dict[str, Counter] = defaultdict(Counter)
     reasons: Counter = Counter()
     wanted: Counter = Counter()
@@ -170,7 +170,7 @@ def table(entries: list[dict], answers: list[Answer]) -> str:
 
 
 def duration(answers: list[Answer]) -> str:
-    """Format the running times of the processes as a table with one line."""
+    """Format the running times of the analyses as a table with one line."""
     seconds = sorted(answer.seconds for answer in answers)
     quick = sum(answer.seconds <= QUICK and answer.outcome == "exact" for answer in answers)
     exact = sum(answer.outcome == "exact" for answer in answers)
@@ -189,7 +189,10 @@ def duration(answers: list[Answer]) -> str:
 def answers(
     slowpath: str, entries: list[dict], deadline: float, jobs: int, folder: Path | None = None
 ) -> list[Answer]:
-    """Analyse all programs, `jobs` at a time, and store their results in a folder."""
+    """Analyse all programs of the manifest, `jobs` at a time.
+
+    Their results are written to `folder`, if given.
+    """
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -202,7 +205,7 @@ def answers(
 
 
 def main() -> int:
-    """Run the survey with the options of the command line."""
+    """Run the survey that the command line describes; return 1 if an analysis crashed or hung."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("manifest", type=Path)
     parser.add_argument("--slowpath", default="slowpath", help="the command to run")

@@ -1,4 +1,4 @@
-"""Measures what each technique of the search contributes, by the benchmark `ablation`.
+"""Measures the contribution of each technique of the search, with the benchmark `ablation`.
 
 This module selects the programs; the benchmark contains the variants of the search.
 """
@@ -28,7 +28,7 @@ PUBLISHED = [
 
 
 def rows(listings: Path, repeat: int, deadline: float) -> list[Row]:
-    """Search every program with every variant, and return the figures as rows.
+    """Search every program with every variant of the search, and return a row for each run.
 
     Raises:
         SystemExit: if variants contradict each other, or a program cannot be searched.
@@ -54,7 +54,7 @@ def rows(listings: Path, repeat: int, deadline: float) -> list[Row]:
 
 
 def markdown(rows: list[Row], deadline: float) -> str:
-    """Format a table with a line for each program and a column for each variant, in seconds."""
+    """Format a table with a line for each program, and the seconds of each variant as columns."""
     names = list(dict.fromkeys(str(row["variant"]) for row in rows))
     table: dict[str, Row] = {}
     for row in rows:
@@ -66,7 +66,7 @@ def markdown(rows: list[Row], deadline: float) -> str:
 
 
 def _cell(row: Row, deadline: float) -> float | str | None:
-    """Return the seconds that a run took; if its result is not exact, return a note."""
+    """Return the seconds of a run, or a note if its result is not exact."""
     if row["result"] == "exact":
         return float(str(row["seconds"]))
     if row["result"] == "deadline":

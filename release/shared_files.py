@@ -1,4 +1,7 @@
-"""Writes the manual pages and completions that packages contain, into FOLDER (`share`)."""
+"""Writes the files for the folder `share` of packages: manual pages and shell completions.
+
+Usage: `shared_files.py FOLDER`.
+"""
 
 import sys
 from pathlib import Path
@@ -15,7 +18,10 @@ COMPLETIONS = {
 
 
 def main(folder: Path) -> None:
-    """Write all files; needs neither the engine nor other packages."""
+    """Write all files below a folder.
+
+    This needs neither the compiled engine nor other packages.
+    """
     files = {f"man/man1/{name}": lines for name, lines in manual_pages().items()}
     known = places()
     files |= {name: list(script(known)) for name, script in COMPLETIONS.items()}

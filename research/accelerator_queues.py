@@ -1,9 +1,9 @@
-"""Identifies a function's queues and request time at a round-robin accelerator, from co-runs.
+"""Finds a function's number of queues and request time at a round-robin accelerator, from co-runs.
 
-The throughput T of a function with n queues and request time t satisfies 1 / T = t + (n_c t_c) / n
-(Wu et al., Eq. 1). In each round, the known client with n_c queues and request time t_c takes the
-time n_c t_c. So 1 / T is a line over this time. Two co-runs determine the line; further co-runs
-show its error.
+In a co-run, the function shares the accelerator with a known client. The throughput T of a function
+with n queues and request time t satisfies 1 / T = t + (n_c t_c) / n (Wu et al., Eq. 1). In each
+round, the known client with n_c queues and request time t_c takes the time n_c t_c. So 1 / T is a
+line over this time. Two co-runs determine the line; further co-runs show its error.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ another resource limits the function.
 
 
 class Identified(NamedTuple):
-    """Number of queues and request time of a function at an accelerator."""
+    """Number of queues and request time of a function at an accelerator, found from co-runs."""
 
     queues: float  # estimate, a whole number except for noise
     request_time: float
@@ -29,12 +29,12 @@ class Identified(NamedTuple):
 
     @property
     def whole_queues(self) -> int:
-        """The positive whole number that is closest to the identified number of queues."""
+        """The positive whole number nearest to the number of queues."""
         return max(round(self.queues), 1)
 
 
 def identify(runs: Sequence[CoRun]) -> Identified:
-    """Identify the number of queues and the request time of the function.
+    """Find the number of queues and the request time of a function from co-runs.
 
     Raises:
         IdentificationError: if there are too few different co-runs, or the accelerator is not the

@@ -36,7 +36,7 @@ _GIGA = 1e9
 
 
 class Outcome(NamedTuple):
-    """Errors of predictions from counts of instructions and accesses, by function."""
+    """Errors of the predictions for functions, which use only counts and prices."""
 
     knee: Array  # |advised - measured|, cores
     throughput: Array  # predicted / measured - 1 at each of CORES, shape (functions, 7)
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Settings of the prediction of throughput."""
+    """Settings of throughput predictions."""
 
     confidence: float  # confidence of intervals
     draws: int = DRAWS
@@ -58,10 +58,10 @@ def compared(fits: Fits, curves: Curves, settings: Settings, without: str | None
     """Compare predicted throughput and numbers of cores with measurements.
 
     Args:
-        fits: fitted parameters from which the costs of instructions and accesses are derived.
-        curves: measured functions.
-        settings: settings of predictions.
-        without: element (such as `filter`) from which no costs are derived; None to use all.
+        fits: Fitted parameters, from which the costs of instructions and accesses are derived.
+        curves: Measured functions.
+        settings: Settings of predictions.
+        without: Element (such as `filter`) from which no costs are derived; None to use all.
     """
     draws = _needed(fits, curves.functions, settings, without)
     low, middle, high = interval(throughput(draws, CORES) * _GIGA, settings.confidence)
@@ -78,7 +78,7 @@ def compared(fits: Fits, curves: Curves, settings: Settings, without: str | None
 
 
 def left_out(fits: Fits, curves: Curves, settings: Settings) -> dict[str, Outcome]:
-    """For each element, compare predictions for the functions that contain it.
+    """Judge predictions for the functions that contain an element, for each element.
 
     Costs of instructions and accesses are then derived from the other elements only.
     """
@@ -91,12 +91,12 @@ def left_out(fits: Fits, curves: Curves, settings: Settings) -> dict[str, Outcom
 
 
 def without_filters(curves: Curves) -> Curves:
-    """Return the functions that have no filter rules. They are easier to predict."""
+    """Return the functions without filter rules, which are easier to predict."""
     return curves_of(curves, np.flatnonzero(_has(curves.functions, "filter") == 0))
 
 
 class Beside(NamedTuple):
-    """Shares of solo throughput that functions keep with a neighbour, shape (functions,)."""
+    """Shares of solo throughput that functions keep next to a neighbour; one item per function."""
 
     predicted: Array  # median
     measured: Array
@@ -128,7 +128,7 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, settings: Se
 
 
 class Chosen(NamedTuple):
-    """Quality of the advised neighbour of each function, chosen from three others in its group."""
+    """Quality of the neighbour that is advised for each function, out of three in its group."""
 
     right: Array  # 1 if the advised neighbour is the best
     lost: Array  # kept share next to the best neighbour - kept share next to the advised one
@@ -136,7 +136,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(found: Beside) -> Chosen:
-    """Judge the neighbours that are advised for the functions of published groups."""
+    """Judge the neighbours that are advised for functions of published groups."""
     reshaped = [
         np.moveaxis(one.reshape(2, -1, len(FIRST)), 1, 0)
         for one in (found.predicted, found.measured)
@@ -165,7 +165,7 @@ def _has(functions: Functions, element: str) -> Array:
 def _needed(
     fits: Fits, functions: Functions, settings: Settings, without: str | None = None
 ) -> Draws:
-    """Return the demands of functions from their counts of instructions and accesses.
+    """Return the demands of functions, computed from their counts of instructions and accesses.
 
     Fitted demands of calls of the CRC unit are added.
     """

@@ -59,7 +59,10 @@ def head() -> str:
 
 
 def tables(curves: dict[str, Curves], settings: Settings, details: bool) -> None:
-    """Print errors for all functions, for those without filters, and with an excluded element."""
+    """Print errors for all functions, and for those without filters.
+
+    With `details`, also print errors if the prices of one element are unknown.
+    """
     print(head())
     fits = shipped_fits()
     for traffic, one in curves.items():
@@ -72,7 +75,7 @@ def tables(curves: dict[str, Curves], settings: Settings, details: bool) -> None
 
 
 def neighbours(folder: Path, settings: Settings) -> None:
-    """Print errors of the predicted throughput of functions that run beside a neighbour."""
+    """Print the errors of predicted throughput for functions that have a neighbour on the card."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
     found = beside_others(pairing.shipped().parameters, groups, pairs, settings)
     errors, true, best = np.abs(found.predicted - found.measured), found.measured, chosen(found)
@@ -87,7 +90,7 @@ def neighbours(folder: Path, settings: Settings) -> None:
 
 
 def prices() -> None:
-    """Print the costs of instructions and accesses, and how they vary by fit and by element."""
+    """Print the costs of instructions and accesses, and their variation by fit and by element."""
     found = prices_of(shipped_fits().parameters)
     names = ("instruction", "waiting, IMEM", "waiting, EMEM", "busy, IMEM", "busy, EMEM", "way")
     prices_of_all = (found.instruction, *found.waiting, *found.service, found.way)
@@ -100,7 +103,7 @@ def prices() -> None:
 
 
 def main() -> int:
-    """Print all tables."""
+    """Read the command line, and print all tables; return 2 if published tables are missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where netronome-scaling is")
     parser.add_argument("--draws", type=int, default=DRAWS)

@@ -1,7 +1,7 @@
-"""Makes profiles of functions on the simulated NIC.
+"""Measures profiles of functions on the simulated NIC.
 
 As on hardware, profiles use only throughputs and counters. The contention that a competitor causes
-is described by its counters in a solo run. Request times are solved from co-runs with a client of
+is described by its counters in a solo run. Request times are computed from co-runs with a client of
 known request time.
 """
 
@@ -31,7 +31,7 @@ LINES = 32
 
 
 class Traffic(NamedTuple):
-    """Traffic that a function receives."""
+    """Traffic that a function receives: flows, packet size and ratio of matches."""
 
     flows: int
     size: int  # packet size, bytes
@@ -68,7 +68,7 @@ class Settings(NamedTuple):
 
 
 def function(name: str, traffic: Traffic) -> SimulatedClient:
-    """Return the simulated client for a function under the given traffic."""
+    """Return the description of a function under some traffic, for the simulator."""
     return {
         "function": name,
         "flows": traffic.flows,
@@ -78,7 +78,7 @@ def function(name: str, traffic: Traffic) -> SimulatedClient:
 
 
 def competitors(benches: Sequence[Bench]) -> list[SimulatedClient]:
-    """Return the simulated clients that stand for competitors for caches and memory."""
+    """Return descriptions of competitors for caches and memory, for the simulator."""
     return [client for bench in benches for client in _clients(bench)]
 
 
@@ -98,7 +98,7 @@ def _clients(bench: Bench) -> list[SimulatedClient]:
 def run_all(
     mixes: Sequence[Sequence[SimulatedClient]], settings: Settings
 ) -> list[SimulatedOutcome]:
-    """Simulate each mix of co-located functions, with a different seed per mix.
+    """Simulate each mix of functions that share the NIC, with a different seed per mix.
 
     Raises:
         InputError: if the simulator rejects a mix.
@@ -122,8 +122,8 @@ def contention_of(
     """Return the total contention that several clients with equal numbers of cores cause.
 
     Args:
-        mix: the simulated clients.
-        clients: their outcomes in solo or common runs, in the same order.
+        mix: Descriptions of the clients.
+        clients: Their results in solo or common runs, in the same order.
     """
     if not clients:
         return dict.fromkeys(COLUMNS, 0.0)
@@ -141,9 +141,9 @@ def contention_of(
 
 
 def _moved(client: SimulatedClient, outcome: ClientOutcome) -> float:
-    """Return the MB/s that devices move: packets in and out, payloads that accelerators read.
+    """Return the MB/s that devices move for a client: packets in and out, accelerator payloads.
 
-    This uses only throughput and packet size, which are known on hardware as well.
+    Only throughput and packet size are used, which are known on hardware as well.
     """
     name, size = client["function"], client.get("packet_bytes", 1500)
     times = (0 if name in _WITHOUT_PACKETS else 2) + (1 if name in _ACCELERATED else 0)
@@ -159,7 +159,10 @@ _CACHE_MB = "6.291456"
 def written(
     rows: Sequence[Mapping[str, float]], function: str, remarks: Mapping[str, str] | None = None
 ) -> str:
-    """Return a table as CSV. Comment lines at its beginning have properties of all rows."""
+    """Format rows as a CSV table, below comment lines with properties of all rows.
+
+    `remarks` are further properties.
+    """
     properties = {
         "device": DEVICE,
         "source": SOURCE,
@@ -199,7 +202,7 @@ Levels = Mapping[tuple[Bench, ...], Mapping[str, float]]
 
 
 def levels_of(each: Iterable[tuple[Bench, ...]], settings: Settings) -> Levels:
-    """Measure the contention of sets of competitors once, for use with all functions.
+    """Measure the contention of sets of competitors, for use with all functions.
 
     Each competitor runs alone, and the contention of a set is the sum, as in predictions.
     Competitors that run together would slow each other down.
@@ -229,7 +232,7 @@ def _single(bench: Bench) -> Bench:
 def memory_table(
     name: str, runs: Sequence[MemoryRun], settings: Settings, levels: Levels | None = None
 ) -> str:
-    """Return a table of throughput next to competitors for caches and memory.
+    """Measure a function next to competitors, and return the memory table as CSV.
 
     `levels` is the contention of all sets of competitors, if it is already known.
 
@@ -254,11 +257,11 @@ def memory_table(
 
 
 def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """Return a table of request times at the regex accelerator, by match ratio and packet size.
+    """Measure a function's request times at the regex accelerator; return the table as CSV.
 
-    Times are solved from co-runs with known clients, whose request time comes from a run without
-    the function. Each client has one queue, so 1 / T is the sum of request times (Wu et al., Eq.
-    2).
+    Its rows are ratios of matches and packet sizes. Times are computed from co-runs with known
+    clients, whose request time comes from a run without the function. Each client has one queue, so
+    1 / T is the sum of request times (Wu et al., Eq. 2).
 
     Raises:
         InputError: if the accelerator is not the bottleneck of the function in a co-run.
@@ -282,7 +285,9 @@ def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) ->
 
 
 def own_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """Return a table of the contention that a function causes: its solo counters, by traffic.
+    """Measure a function's counters in solo runs, by traffic; return the table as CSV.
+
+    They describe the contention that the function causes for others.
 
     Raises:
         InputError: if the simulator rejects a run.

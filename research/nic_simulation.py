@@ -1,4 +1,4 @@
-"""Runs the simulator of the NIC (`research/nicsim`)."""
+"""Runs the simulator of a NIC (`research/nicsim`), a Rust program, as a process."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ class SimulatedClient(TypedDict):
 
 
 class SimulatedRun(TypedDict):
-    """Functions that run at the same time in a simulation, and its settings."""
+    """Functions that run together in a simulation, and its settings."""
 
     clients: list[SimulatedClient]
     seed: int

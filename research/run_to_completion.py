@@ -61,11 +61,11 @@ _SCATTERS = np.linspace(0.0, 0.4, 21)
 
 
 class UnsettledError(ArithmeticError):
-    """Raised if the iteration of waits at several accelerators does not converge."""
+    """The iteration that computes waits at several accelerators does not converge."""
 
 
 class Accelerator(NamedTuple):
-    """An accelerator that a function uses once for each packet."""
+    """An accelerator that a function uses once for each packet, with measurements of its use."""
 
     own: float  # mean request time of the function
     least: float  # time of a request without matches
@@ -74,7 +74,7 @@ class Accelerator(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """A run-to-completion function, with the parameters that the model needs."""
+    """A run-to-completion function, with the parameters of the model."""
 
     solo: float
     accelerators: Sequence[Accelerator]
@@ -83,7 +83,7 @@ class Completion(NamedTuple):
 
 
 def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
-    """Identify a function from its solo throughput and co-runs.
+    """Find the parameters of a function from its solo throughput and from co-runs.
 
     Raises:
         IdentificationError: if requests take longer than a packet, or co-runs do not identify the
@@ -109,7 +109,10 @@ def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
 
 
 def _line(rest: Waits) -> Waits:
-    """Fit a line to waits by least squares. Beyond the ends of the data, the wait is constant."""
+    """Fit a line to waits by least squares.
+
+    Beyond the first and last round time of the data, the wait is constant.
+    """
     if len(np.unique(rest.round_time)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     ends = np.array([rest.round_time[0], rest.round_time[-1]])
@@ -122,10 +125,10 @@ def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> 
     """Return the throughput of a function at one accelerator, without other contention.
 
     Args:
-        solo: solo throughput, by row.
-        request_time: time of the function's requests, by row.
-        waits: waiting time of the function's requests, by round time of the other clients.
-        others: other clients, by row.
+        solo: Solo throughput, by row.
+        request_time: Time of the function's requests, by row.
+        waits: Waiting time of the function's requests, by round time of the other clients.
+        others: Other clients, by row.
 
     Returns:
         Packets per unit of time, by row.
@@ -139,9 +142,9 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     """Return the throughput of a function at several accelerators, with other contention.
 
     Args:
-        function: the function.
-        elsewhere: delay of a packet by contention for other resources, by row.
-        others: other clients at each accelerator, by row.
+        function: The function.
+        elsewhere: Delay of a packet by contention for other resources, by row.
+        others: Other clients at each accelerator, by row.
 
     Returns:
         Packets per unit of time, by row.
@@ -174,7 +177,7 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 
 
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
-    """Return the expected waits in co-runs whose clients use only accelerator `at`."""
+    """Return the predicted waits in co-runs whose clients use only the accelerator `at`."""
     time = measured.round_time
     step = _SPAN / STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
@@ -187,7 +190,10 @@ def _expected(function: Completion, at: int, measured: Waits) -> Floats:
 def _away(
     function: Completion, at: int, elsewhere: Floats, waits: Sequence[Floats], step: Floats
 ) -> Floats:
-    """Return the distribution of the time that the function spends away from accelerator `at`."""
+    """Return the distribution of the time between leaving the accelerator `at` and returning to it.
+
+    `elsewhere` is the delay by other contention, and `step` the length of a time step.
+    """
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
     found = normal_times(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
@@ -198,9 +204,9 @@ def _away(
 
 
 def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
-    """Return the distribution of the time that the other clients' requests take in one round.
+    """Return the distribution of the time that one round of other clients' requests takes.
 
-    Without other clients, it is arbitrary.
+    Without other clients, it is arbitrary. `step` is the length of a time step.
     """
     queues = np.where(others.rate > 0, others.queues, 0.0)
     found = fixed(np.where(queues.any(axis=-1), 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Computes with distributions of times, and with the remaining time of a running request.
+"""Computes with distributions of times, and with the rest of a request in progress.
 
 While a function is away from an accelerator, the accelerator serves requests without pause. The
 ends of requests are a renewal process that begins when the function leaves (W. Feller, An
@@ -25,7 +25,7 @@ _FAR = 6.0
 
 
 def fixed(time: Floats) -> Floats:
-    """Return the distribution of a constant time in steps, by row.
+    """Return the distribution of a constant time, given in steps, for each row.
 
     Two adjacent steps share the probability, so that the mean is exact.
     """
@@ -39,7 +39,10 @@ def fixed(time: Floats) -> Floats:
 
 
 def normal_times(time: Floats, deviation: Floats) -> Floats:
-    """Return normal distributions, truncated at zero. Means and deviations are in steps, by row."""
+    """Return normal distributions that are cut off at zero.
+
+    Means and deviations are in steps, by row.
+    """
     distance = np.arange(STEPS) - time[:, None]
     width = np.maximum(deviation, 1e-3)[:, None]
     found = np.exp(-0.5 * (np.clip(distance / width, -_FAR, _FAR)) ** 2)
@@ -53,9 +56,9 @@ def poisson_times(mean: Floats, least: Floats, grain: Floats) -> Floats:
     """Return the distribution of `least` plus `grain` times a Poisson-distributed number.
 
     Args:
-        mean: mean of the total time, in steps, by row.
-        least: constant part of the time.
-        grain: time of each item; 0 for constant times.
+        mean: Mean of the total time, in steps, by row.
+        least: Constant part of the time.
+        grain: Time of each item; 0 for constant times.
     """
     number = np.where(grain > 0, (mean - least) / np.where(grain > 0, grain, 1.0), 0.0)
     number = np.maximum(number, 0.0)
@@ -77,7 +80,7 @@ def convolved(first: Floats, second: Floats) -> Floats:
 
 
 def mean(times: Floats) -> Floats:
-    """Return the mean of each distribution in steps, by row."""
+    """Return the mean of each row's distribution, in steps."""
     return np.asarray(times @ np.arange(STEPS))
 
 
@@ -85,9 +88,9 @@ def residual_time(away: Floats, requests: Floats) -> Floats:
     """Return the distribution of the rest of the request in progress when the function returns.
 
     Args:
-        away: distribution of the time between leaving the accelerator and returning to it. The
+        away: Distribution of the time between leaving the accelerator and returning to it. The
             first request of other clients begins when the function leaves.
-        requests: distribution of request times; some must take a step or more.
+        requests: Distribution of request times; some must take a step or more.
     """
     # With damping, the series of ends vanishes before the circular transform wraps around.
     damp = _DAMPED ** (np.arange(STEPS) / _SIZE)

@@ -12,7 +12,7 @@ import pytest
 
 
 def compared(oracle: str, count: int, what: str) -> None:
-    """Report the number of comparisons with an oracle; `what` names their subjects, in plural."""
+    """Report the number of comparisons with an oracle; `what` names the compared things."""
     assert count > 0, f"{oracle}: no {what} were compared"
     _write(oracle, "compared", str(count), what)
 

@@ -99,7 +99,7 @@ def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterat
 
 
 def own_rows() -> Iterator[Row]:
-    """Return the functions of our own tests, labelled as if they were a project of the corpus."""
+    """Yield the labelled functions of slowpath's own tests, as one more project of the corpus."""
     with (OWN / "expected.tsv").open() as stream:
         kinds = {
             (r["file"], r["function"]): r["kind"] for r in csv.DictReader(stream, delimiter="\t")

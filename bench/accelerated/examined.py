@@ -79,7 +79,10 @@ def examined(
 
 
 def main() -> None:
-    """Analyse a file (`examined.py FILE --only=NAME,... [FLAG...]`) in a process that may crash."""
+    """Analyse one file, in a process that may crash.
+
+    Usage: `examined.py FILE --only=NAME,... [FLAG...]`.
+    """
     file, only, *flags = sys.argv[1:]
     names = frozenset(only.removeprefix("--only=").split(","))
     sys.stdout.write(json.dumps(examined(file, tuple(flags), only=names, seconds=_SECONDS)))

@@ -25,7 +25,7 @@ class Judged(NamedTuple):
 
 
 def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str:
-    """Return tables in Markdown, and lists of functions that were labelled wrongly or missed."""
+    """Return tables of precision and recall in Markdown, and lists of wrong or missed functions."""
     judged = _judged(known, results)
     positives = [each for each in judged if each.one.label in KINDS]
     negatives = len(judged) - len(positives)

@@ -344,7 +344,7 @@ def _help(w: _Writer) -> str:
 
 
 def _copy(w: _Writer) -> str:
-    """Write code that saves headers on the stack while the packet's size changes."""
+    """Return C code that saves headers, changes the packet's size, and writes the headers back."""
     size = w.pick("sizeof(struct ethhdr)", "12", "20", "40", "16")
     bytes_ = w.rng.choice((-8, -4, -20, -40, 4))
     pointer = w.pick("data", "data", "eth->h_source")

@@ -119,7 +119,10 @@ def _solved(
 
 
 def ours(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
-    """Train the kind of model that the package ships: a sum of weights of words."""
+    """Train the kind of model that the package ships; return its prediction function.
+
+    The model is a sum of weights of words.
+    """
     model = AdditiveModel(fitted(blocks, targets))
     return lambda new: np.array([model.predict(block).instructions for block in new])
 

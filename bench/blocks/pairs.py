@@ -74,7 +74,7 @@ class Counted(NamedTuple):
 
 
 def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
-    """Yield the exact counts for each program in a file that the code generator accepts."""
+    """Compile a file; yield the exact counts of each program that the code generator accepts."""
     question = Question(file, None, "call", Clang(flags))
     text = compile_to_ir(file, question.clang)
     module = load(question, text)

@@ -83,7 +83,10 @@ def classes(flow: Stored) -> Counter[str]:
 
 
 def chains(flow: Stored) -> Counter[str]:
-    """Return the counts of `classes`, and the longest latency of dependent instructions."""
+    """Return the counts of `classes`, and the latency of the longest chain of instructions.
+
+    In a chain, each instruction needs the result of the one before it.
+    """
     ready, longest = [0.0] * 11, 0.0
     for work, reads, writes, _, _, _ in flow["steps"]:
         done = max((ready[one] for one in reads), default=0.0) + LATENCY.get(work, 1.0)

@@ -1,4 +1,4 @@
-"""Measures the paths of programs that have the highest estimates."""
+"""Measures those paths of programs that have the highest time estimates."""
 
 import json
 import math
@@ -38,7 +38,7 @@ path."""
 
 
 def take(out: Path, files: Sequence[str], plan: Plan) -> None:
-    """Measure programs and append the results to a file."""
+    """Measure the programs in files, and append the results to the file `out`."""
     known = dict[tuple[str, str], Program]()
     if out.exists():
         known = {(one["file"], one["program"]): one for one in read(out, plan.limit)}
@@ -67,7 +67,7 @@ def objects(names: Sequence[str]) -> Iterator[str]:
 def programs(
     file: str, station: kernel.Station, known: Mapping[tuple[str, str], Program], plan: Plan
 ) -> Iterator[Program]:
-    """Measure those programs of a file that have no final result yet, and yield the results."""
+    """Measure the programs of a file that have no final result in `known`; yield the results."""
     options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
     for analysed in Session(read_request([file], options)).analyse(RunContext(Stopping())):
         name = analysed.result["program"]
@@ -96,9 +96,9 @@ def programs(
 def first(
     station: kernel.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Measure all paths of a program once.
+    """Measure all paths of a program once; return a limit, and a record for each path.
 
-    Return a limit, above which samples count as disturbed, and a record per path.
+    Samples above the limit, a ratio of busy-loop times, count as disturbed.
     """
     quota = StopCriteria(0.01, max(1.0, seconds * len(chosen.cases)))
     outcome = measure(KernelBench(station, chosen.cases), quota, lambda _: True)
@@ -124,7 +124,7 @@ def first(
 
 
 def flow_of(case: kernel.Case) -> str | None:
-    """Return the executed path of a case as text that models read; None if it is unknown."""
+    """Return a path's executed instructions as JSON text, which models read; None if unknown."""
     flow = targets.flow(case)
     return None if flow is None else flow.text()
 
@@ -132,7 +132,7 @@ def flow_of(case: kernel.Case) -> str | None:
 def decide(
     station: kernel.Station, cases: Sequence[kernel.Case], paths: Sequence[dict[str, Any]]
 ) -> None:
-    """Measure all paths that may be slowest together, and add the times to their records.
+    """Measure those paths together that may be the slowest, and add the times to their records.
 
     If many paths take nearly the same time, the largest measured time is probably too high. The
     earlier times, by which these paths were selected, therefore no longer count. The programs are
@@ -158,7 +158,10 @@ def decide(
 
 
 def is_known(found: Sequence[Measured | None], guessed: int) -> bool:
-    """Return true if it is certain whether the path with the highest estimate is nearly slowest."""
+    """Return true if it is certain whether the path with the highest estimate is nearly slowest.
+
+    `guessed` is the index of this path.
+    """
     one = found[guessed]
     if one is None:
         return True

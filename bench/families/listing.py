@@ -1,8 +1,7 @@
-"""Writes listings for the network flow processor, with labels instead of instruction numbers.
+"""Builds assembly listings for the Netronome network flow processor, with labels.
 
-Contains the format of listings, and the code at the beginning and end of every program. The
-beginning of a program, the check of a packet's length and access to a map are as compiled by the
-driver.
+It has the format of listings, and the code at the beginning and end of every program. The beginning
+of a program, the check of a packet's length and access to a map are as compiled by the driver.
 """
 
 EXIT = ".15000"
@@ -21,7 +20,7 @@ alu[gprA_1, --, B, gprB_23], gpr_wrboth"""
 
 
 class Listing:
-    """Builder for a listing (assembly text) of the network flow processor."""
+    """Builds the text of an assembly listing; labels replace instruction numbers."""
 
     def __init__(self, comment: str) -> None:
         self._comment = comment
@@ -37,13 +36,13 @@ class Listing:
         self._insns += insns.splitlines()
 
     def label(self, name: str) -> None:
-        """Define a label, as a branch target, for the next instruction."""
+        """Define a label, the target of branches, at the next instruction."""
         self._labels[name] = len(self._insns)
 
     def check_packet(self, pointer: int, length: int, otherwise: str) -> None:
-        """Append a check of the packet's length.
+        """Append a check that `length` bytes of the packet follow a pointer in a register.
 
-        It branches to the label `otherwise` unless `length` bytes follow the pointer in a register.
+        Otherwise, the program branches to the label `otherwise`.
         """
         self.immediate("gprB_21", length)
         self.add(f"""\
@@ -60,7 +59,7 @@ bcc[{otherwise}]""")
             self.add(f"immed_w1[{register}, {value >> 16:#x}]")
 
     def count(self, offset: int) -> None:
-        """Append instructions that increment a counter in the map.
+        """Append instructions that increment the counter at `offset` in the map.
 
         The register gprB_16 must contain 1.
         """

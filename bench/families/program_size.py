@@ -16,7 +16,7 @@ TEST = 10  # instructions of a test
 
 
 def program_size(instructions: int) -> str:
-    """Return a listing with about this number of instructions after unrolling."""
+    """Return a listing that has about `instructions` instructions after loops are unrolled."""
     rounds = min(math.isqrt(instructions), MAX_ROUNDS)
     tests = round((instructions / rounds - AROUND) / TEST)
     listing = Listing(f"{rounds} rounds of {tests} tests: {instructions} instructions")

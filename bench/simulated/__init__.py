@@ -1,4 +1,4 @@
-"""Compares throughput predictions with the simulated NIC: profiles, queries and errors."""
+"""Compares throughput predictions with the simulated NIC, as in tables of the Tomur paper."""
 
 import sys
 from pathlib import Path

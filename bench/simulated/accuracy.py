@@ -15,7 +15,10 @@ PAPER_ALL = (17.5, 3.7)
 
 
 def table(kept: Kept, known: dict[str, Known], count: int | None) -> str:
-    """Return a table of prediction errors by function, and by number of competitors."""
+    """Return the table of prediction errors by function, and by number of competitors.
+
+    `count` is the number of mixes for each traffic profile; None means all.
+    """
     wanted = mixes(tuple(known), count)
     found = rows(known, wanted, measured(kept, wanted))
     lines = []

@@ -1,4 +1,4 @@
-"""Lists the mixes of functions for which predictions are compared with simulations."""
+"""Lists the mixes of functions whose predicted and simulated throughputs are compared."""
 
 import itertools
 from collections.abc import Sequence
@@ -32,6 +32,6 @@ def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int 
 
 
 def measured(kept: Kept, wanted: Sequence[Mix], seed: int = 1) -> list[list[float]]:
-    """Simulate each mix with its own seed; return the throughput of each function in it."""
+    """Simulate each mix with a seed of its own; return the throughput of each function in it."""
     runs = [[function(name, TRAFFIC[at]) for name in names] for at, names in wanted]
     return kept.throughputs("mixes", runs, kept.settings._replace(seed=seed))

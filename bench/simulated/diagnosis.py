@@ -32,7 +32,7 @@ _LONGER = 4
 
 
 def table(kept: Kept, recipe: str | None) -> str:
-    """Return a table with the share of correctly named bottlenecks, by function."""
+    """Return the table with the fraction of correctly named bottlenecks, by function."""
     lines = []
     for name, (slomo, paper) in PAPER.items():
         known = learnt(kept, name, recipe)
@@ -66,7 +66,7 @@ def table(kept: Kept, recipe: str | None) -> str:
 
 
 def truth(kept: Kept, name: str) -> list[str]:
-    """Return the true bottleneck of a function at each match ratio."""
+    """Return the true bottleneck of a function at each match ratio, by interventions."""
     settings = kept.settings._replace(
         seed=4, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
     )
@@ -92,7 +92,7 @@ def _first(
 
 
 def named(kept: Kept, known: Known) -> list[str]:
-    """Return the bottleneck that a function's model names at each match ratio."""
+    """Return the bottleneck that the model of a function names at each match ratio."""
     query = query_at(
         kept, known, [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS], np.array(RATIOS)
     )

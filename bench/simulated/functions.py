@@ -1,4 +1,4 @@
-"""The nine functions of Table 2 of the Tomur paper, and the traffic of predictions."""
+"""The nine functions of Table 2 of the Tomur paper, and the traffic of their predictions."""
 
 from nic_profiles import Traffic
 

@@ -1,4 +1,4 @@
-"""Compares predictions with measurements: those of slowpath, and those of the paper's baselines."""
+"""Compares predicted with measured throughput, for slowpath and the paper's baselines."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,7 +26,7 @@ _FAIR = 0.10
 
 
 class Row(NamedTuple):
-    """Relative errors of the predicted throughput of one function in one mix."""
+    """Errors of the predicted throughput of one function in one mix."""
 
     name: str
     beside: int  # number of competitors
@@ -39,7 +39,10 @@ class Row(NamedTuple):
 def rows(
     known: Mapping[str, Known], mixes: Sequence[Mix], truth: Sequence[Sequence[float]]
 ) -> list[Row]:
-    """Predict the throughput of all functions in all mixes, and return the relative errors."""
+    """Predict the throughput of all functions in all mixes, and return the errors.
+
+    `truth` has the measured throughput of each function in each mix.
+    """
     found = []
     for name, target in known.items():
         for at in range(len(TRAFFIC)):
@@ -83,11 +86,11 @@ def judged(
     """Compare the predictions for one function with its measured throughput.
 
     Args:
-        target: the function.
-        query: the traffic and competitors to predict, one combination in each row.
-        solo: measured throughput alone, under the traffic of each row.
-        wanted: measured throughput.
-        beside: number of competitors in each row.
+        target: The function.
+        query: The traffic and competitors to predict, one combination in each row.
+        solo: Measured throughput alone, under the traffic of each row.
+        wanted: Measured throughput.
+        beside: Number of competitors in each row.
     """
     with_solo = query._replace(alone=solo)
     queries: dict[Method, Query] = {"slowpath": query, "sum": with_solo}
@@ -114,7 +117,7 @@ def judged(
 
 
 def summary(name: str, some: Sequence[Row]) -> figures.Row:
-    """Return a table row with the mean errors of some predictions."""
+    """Return the table row `name` with the mean errors of some predictions."""
     ours = np.array([row.errors["slowpath"] for row in some])
     found: figures.Row = {"name": name, "rows": len(some)}
     found["drop"] = 100 * float(np.mean([row.drop for row in some]))

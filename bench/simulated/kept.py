@@ -16,15 +16,15 @@ Value = TypeVar("Value")
 
 
 class Kept(NamedTuple):
-    """Folder that stores tables and simulation results, with the settings of simulations."""
+    """A folder that stores results of simulations, and the settings of simulations."""
 
     folder: Path
     settings: Settings
 
     def file(self, name: str, make: Callable[[], str]) -> Path:
-        """Return the path of the file called `name` in the folder.
+        """Return the path of the file `name` in the folder; create the file if necessary.
 
-        If the file does not exist, write the text that `make` returns to it.
+        `make` returns the text of a new file.
         """
         file = self.folder / name
         if not file.is_file():
@@ -38,9 +38,9 @@ class Kept(NamedTuple):
         return file
 
     def value(self, name: str, inputs: str, make: Callable[[], Value]) -> Value:
-        """Return the value stored under `name` for these inputs.
+        """Return the value that is stored under `name` for some inputs; compute it if necessary.
 
-        If there is none, compute it by `make` and store it.
+        `inputs` is a text that differs for different inputs; `make` computes the value.
         """
         key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
         file = self.file(f"{name}.{key}.json", lambda: json.dumps(make()))
@@ -48,7 +48,7 @@ class Kept(NamedTuple):
         return found
 
     def throughputs(self, name: str, mixes: Sequence[Mix], settings: Settings) -> list[list[float]]:
-        """Return the throughput of each function of each mix, stored or newly simulated."""
+        """Return the throughput of each function in each mix, stored or newly simulated."""
 
         def make() -> list[list[float]]:
             found = run_all(mixes, settings)

@@ -1,4 +1,4 @@
-"""Trains models of functions on their profiles, and the models that they are compared with."""
+"""Trains models of functions on their profiles: slowpath's model, and SLOMO's for comparison."""
 
 import hashlib
 import sys
@@ -15,7 +15,7 @@ from slowpath.core.errors import InputError
 
 
 class Known(NamedTuple):
-    """A function with its model, SLOMO's model, and its solo throughput."""
+    """A function with slowpath's model, SLOMO's model, and its solo throughput."""
 
     name: str
     model: FunctionModel
@@ -24,9 +24,10 @@ class Known(NamedTuple):
 
 
 def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -> Known:
-    """Train the throughput model of a function on its profile.
+    """Train the models of a function on its profile; measure the profile if necessary.
 
     `recipe` names the kind of memory model; for None, the best one on the training rows is used.
+    `rows` is the number of measurements.
     """
     files = profile(kept, name, rows)
     model = _kept_model(kept, name, files, recipe)
@@ -36,7 +37,7 @@ def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -
 
 
 def _kept_model(kept: Kept, name: str, files: Profile, recipe: str | None) -> FunctionModel:
-    """Read the model of a function from a file, or train and save it.
+    """Return slowpath's model of a function; train and save it if it is not saved yet.
 
     Choosing the kind of memory model takes a minute.
     """

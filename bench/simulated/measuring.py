@@ -1,6 +1,6 @@
-"""Measures mixes of a fleet on the simulated NIC.
+"""Measures mixes of a fleet's functions on the simulated NIC.
 
-The mixes are suggested by slowpath or arbitrary.
+The mixes are those that slowpath suggests, or random ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _SEEDS = 1000
 
 
 class Campaign(NamedTuple):
-    """Settings of a campaign that measures mixes of functions for later placements."""
+    """Settings for measuring mixes of functions, before functions are placed on NICs."""
 
     mixes: int
     sure: float  # confidence of later placements
@@ -42,7 +42,7 @@ Rows = dict[Mix, dict[int, list[float]]]
 
 
 def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
-    """Simulate all measurements of a campaign, and return them with noise."""
+    """Simulate all measurements of a campaign, and return them with measurement noise."""
     rows: Rows = {}
     seeds = iter(range(plan.seed(), plan.seed() + _SEEDS))
     alone = [(at,) for at in range(len(fleet.functions))]
@@ -55,9 +55,9 @@ def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
 
 
 def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]:
-    """Yield lists of mixes to measure, one list per round.
+    """Yield the mixes to measure in each round.
 
-    All measurements of earlier rounds determine the list of a round.
+    Suggestions for a round depend on all measurements of earlier rounds, `rows`.
     """
     if not plan.suggested:
         several = [mix for mix in possible_mixes(fleet) if len(mix) > 1]
@@ -71,9 +71,9 @@ def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]
 
 
 def _measure(kept: Kept, fleet: Fleet, mixes: Sequence[Mix], seed: int, rows: Rows) -> None:
-    """Measure each mix of functions once, and add the throughputs to `rows`.
+    """Simulate each mix of functions once, and add the throughputs to `rows`.
 
-    A function that occurs twice gets two values.
+    A function that occurs twice in a mix gets two values.
     """
     runs = [[function(fleet.names[at], DEFAULT) for at in mix] for mix in mixes]
     found = kept.throughputs("measured", runs, kept.settings._replace(seed=seed))

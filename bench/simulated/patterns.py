@@ -70,14 +70,14 @@ the data of other functions would not be cached yet, more parts for slower funct
 
 
 class Level(NamedTuple):
-    """Competitors of a function in a mix: benches for memory, and one client per accelerator."""
+    """Competitors of a function in a mix: some for memory, and one for each accelerator."""
 
     memory: tuple[Bench, ...]
     accelerators: dict[str, SimulatedClient]
 
 
 class Parts(NamedTuple):
-    """Throughput predicted with contention for single resources, and for all of them together."""
+    """Throughputs predicted with contention for single resources and for all, and measured ones."""
 
     parts: Floats  # [resource, mix]
     solo: Floats
@@ -86,7 +86,7 @@ class Parts(NamedTuple):
 
 
 def table(kept: Kept) -> str:
-    """Return the table of prediction errors, by function and execution pattern."""
+    """Return the table of prediction errors by function and execution pattern, as Markdown."""
     lines = []
     kept = kept._replace(settings=kept.settings._replace(warm_up_ms=_WARM_UP_MS))
     for name in USES:
@@ -120,7 +120,7 @@ def table(kept: Kept) -> str:
 def drawn(name: str, pattern: Pattern, count: int = MIXES) -> list[Level]:
     """Draw random sets of competitors, each for at least two resources.
 
-    Equal arguments give equal sets.
+    Equal arguments give equal sets. `count` is the number of sets.
     """
     draw = np.random.default_rng([DRAWN, *f"{name} {pattern}".encode()])
     resources = ("memory", *USES[name])
@@ -142,7 +142,7 @@ def _mem_bench(draw: np.random.Generator) -> MemBench:
 
 
 def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
-    """Draw a random competitor for an accelerator.
+    """Draw a random competitor for the accelerator `resource`.
 
     A third of the competitors send requests without pause.
     """
@@ -157,7 +157,10 @@ def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
 
 
 def parts_of(kept: Kept, name: str, pattern: Pattern) -> Parts:
-    """Predict throughput with contention for each resource alone, and measure it with all of them."""
+    """Predict a function's throughput with contention for each resource alone.
+
+    Also measure its throughput with contention for all of them.
+    """
     full_name, levels = f"{name}-{pattern}", drawn(name, pattern)
     mixes = [
         [function(full_name, DEFAULT), *competitors(one.memory), *one.accelerators.values()]
@@ -220,7 +223,7 @@ def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats
 
 
 def _served(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
-    """Predict the throughput of a pipeline if only this accelerator limits it."""
+    """Predict the throughput of a pipeline that only the accelerator `resource` limits."""
     times, rates = _clients(kept, resource, levels)
     # Select the runs in which this accelerator is the only limit.
     limited = [
@@ -233,7 +236,7 @@ def _served(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo:
 
 
 def _waited(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
-    """Predict the throughput of a run-to-completion function that waits for the accelerator."""
+    """Predict the throughput of a run-to-completion function that waits for one accelerator."""
     times, rates = _clients(kept, resource, levels)
     waits = measured_waits(float(solo[0]), _co_runs(kept, name, resource, 1))
     others = Others(np.ones((len(levels), 1)), times[:, None], rates[:, None])
@@ -265,7 +268,7 @@ def _completed(
 
 
 def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
-    """Return the time of a request without matches, and the time that each match adds."""
+    """Return the time of an accelerator request without matches, and the time that a match adds."""
     if resource != "regex":
         return 0.0, 0.0
     less, more = (
@@ -276,7 +279,7 @@ def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
 
 
 def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
-    """Measure a function next to `count` competitors that always use the accelerator.
+    """Measure a function next to `count` competitors that always have a request at an accelerator.
 
     The results are means of several runs.
     """
@@ -293,13 +296,16 @@ def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
 def _longer(kept: Kept) -> Settings:
     """Return simulation settings with twice the measuring time.
 
-    Computing differences of results needs more precision.
+    Differences of results need more precision than the results.
     """
     return kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
 
 
 def _time(kept: Kept, client: SimulatedClient) -> float:
-    """Return a competitor's request time, from a line fitted to its runs alone."""
+    """Return the request time of a competitor.
+
+    It comes from a line fitted to runs of competitors alone.
+    """
     resource = client["function"].removesuffix("-bench")
     benches = _BENCHES[resource]
     found = kept.throughputs(f"alone.{resource}", [[one] for one in benches], kept.settings)
@@ -310,7 +316,7 @@ def _time(kept: Kept, client: SimulatedClient) -> float:
 
 
 def _own_time(kept: Kept, resource: str) -> float:
-    """Return the function's request time, measured with a bench that sends equal requests."""
+    """Return the function's request time, measured with a competitor that sends equal requests."""
     one: SimulatedClient = {
         "function": f"{resource}-bench",
         "packet_bytes": DEFAULT.size,

@@ -1,4 +1,8 @@
-"""Table 6 of the Tomur paper: placement of arriving functions, judged on the simulated NIC."""
+"""Table 6 of the Tomur paper: placement of arriving functions, judged on the simulated NIC.
+
+A placement keeps its promises (SLAs) if each function keeps a promised share of its solo
+throughput.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +54,7 @@ _EXACT = ", with exact predictions"
 
 
 def fleet(known: Mapping[str, Known]) -> Fleet:
-    """Return a fleet of NICs with all functions, under the default traffic."""
+    """Return a fleet of NICs with all functions, each with default traffic."""
     return Fleet(
         "simulated",
         None,
@@ -69,7 +73,7 @@ def _kind(one: Known) -> Kind:
 
 
 def all_mixes(functions: int) -> list[Mix]:
-    """Return all sets of functions that fit on a NIC; a function can occur several times."""
+    """Return all mixes of functions that fit on a NIC; a function can occur several times."""
     return [
         mix
         for size in range(1, NIC_CORES // CORES + 1)
@@ -95,19 +99,19 @@ def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
 
 
 class KnownShares(PredictedShares):
-    """Predicted shares of solo throughput, computed in advance for all mixes."""
+    """Shares of solo throughput, already computed for all mixes."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
     def fill(self, mixes: object, pool: Pool | None = None) -> None:
-        """Do nothing, because the shares of all mixes are already known."""
+        """Do nothing, because the shares of all mixes are computed already."""
 
 
 def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
     """Predict shares of solo throughput with SLOMO, the baseline of the paper.
 
-    SLOMO models only contention for memory, under the traffic of its training.
+    SLOMO models only contention for memory, and the traffic of its training.
     """
     names = list(known)
     shares = Shares(len(names))
@@ -126,7 +130,7 @@ def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
 
 
 def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int) -> Query:
-    """Return the query for the throughput of function `at` in a mix, next to the others."""
+    """Return the query about function `at` of a mix, with the others as competitors."""
     others = list(mix)
     others.remove(at)
     beside = [(names[one], known[names[one]].model) for one in others]
@@ -134,7 +138,7 @@ def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int)
 
 
 class Variant(NamedTuple):
-    """A placement policy, and the throughput predictions that it uses."""
+    """A placement policy, with the throughput predictions that it uses."""
 
     policy: str
     shares: PredictedShares
@@ -147,7 +151,10 @@ class Variant(NamedTuple):
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """Return the table of wastage and SLA violations by policy, as means over all sequences."""
+    """Return the table of wasted NICs and broken promises, by policy.
+
+    Values are means over all sequences of arrivals.
+    """
     whole, real = fleet(known), truth(kept, tuple(known))
     fleets = SequenceInputs(whole, PredictedShares(whole), real, (), reference=True)
     best = _best(kept, fleets)
@@ -188,7 +195,7 @@ def _sequences() -> list[Drawn]:
 def variants(
     kept: Kept, known: Mapping[str, Known], whole: Fleet, real: GroundTruth
 ) -> Iterator[Variant]:
-    """Yield the policies to compare, each with its predictions."""
+    """Yield the placement policies to compare, each with its predictions."""
     mixes = all_mixes(len(known))
     ours = PredictedShares(whole)
     ours.fill(mixes)
@@ -209,7 +216,7 @@ def variants(
 
 
 def _line(variant: Variant, fleets: SequenceInputs, best: Sequence[int]) -> figures.Row:
-    """Place all sequences by one variant, and return its table line.
+    """Place all sequences of arrivals by one policy, and return its table row.
 
     `best` has the number of NICs of the best plan for each sequence.
     """

@@ -1,8 +1,9 @@
-"""Measures scores of competitors on the simulated NIC, by a probe as in `contention profile`.
+"""Measures contention scores of competitors on the simulated NIC, by a probe.
 
-The probe runs with each set of competitors, and for its calibration with bubbles, which are memory
-loads of several sizes. Bubbles have all the cores that competitors can have: three copy loops of
-two cores, which share a working set.
+The probe is a function whose slowdown shows the contention, as in `contention profile`. It runs
+with each set of competitors, and for its calibration with bubbles, which are memory loads of
+several sizes. Bubbles have all the cores that competitors can have: three copy loops of two cores,
+which share a working set.
 """
 
 import statistics
@@ -30,7 +31,7 @@ On hosts, pairs of blocks are measured instead.
 
 
 class Scores(NamedTuple):
-    """Contention scores of sets of competitors, measured by a probe; 0 for the empty set."""
+    """Contention scores of sets of competitors, measured by the probe; 0 for the empty set."""
 
     together: dict[Set, float]  # measured with the whole set
     added: dict[Set, float]  # sum over each bench alone, as predictions do for functions
@@ -41,9 +42,9 @@ PROBE = machine.probe_bytes(CACHE, PRIVATE)
 
 
 def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
-    """Calibrate a probe with `size` bytes, and measure the contention score of each set.
+    """Calibrate a probe of `size` bytes, and measure the contention score of each set.
 
-    The scores of the single competitors in the sets are measured, too.
+    The single competitors in the sets are measured, too.
     """
     sizes = machine.bubble_sizes(CACHE, _LEVELS)
     bubbles = [
@@ -68,7 +69,10 @@ def _single(bench: Bench) -> Bench:
 
 
 def _slowdowns(kept: Kept, size: int, each: Sequence[Set]) -> dict[Set, float]:
-    """Return the median factor by which each set of competitors slows down the probe."""
+    """Return the median factor by which each set of competitors slows down the probe.
+
+    `size` is that of the probe in bytes.
+    """
     probe: SimulatedClient = {"function": "probe", "working_set": size}
     wanted = dict.fromkeys(each)
     mixes = [[probe], *([probe, *competitors(some)] for some in wanted)] * _TIMES

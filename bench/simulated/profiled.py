@@ -39,7 +39,7 @@ _RATIOS = (100.0, 400.0, 750.0, 1100.0)
 
 
 class Profile(NamedTuple):
-    """Paths of the CSV files that form a function's profile."""
+    """The CSV files of a function's profile."""
 
     memory: Path  # with competitors, under random traffic
     usual: Path  # the same under the default traffic
@@ -48,7 +48,10 @@ class Profile(NamedTuple):
 
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
-    """Return the profile of a function; measure it first if it does not exist."""
+    """Return the profile of a function; measure it first if necessary.
+
+    `rows` is the number of rows in its memory table.
+    """
     usual = [MemoryRun(DEFAULT, some) for some in ((), *memory_alone())]
     settings = kept.settings
 
@@ -64,9 +67,9 @@ def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
 
 
 def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
-    """Draw the traffic and competitors of the rows of a memory table.
+    """Draw the traffic and competitors for the rows of a function's memory table.
 
-    The first rows are without competitors.
+    The first rows have no competitors.
     """
     draw = np.random.default_rng(EVERYBODY.index(name))
     sets = _sets()
@@ -76,7 +79,7 @@ def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
 
 
 def solo(kept: Kept, name: str, traffic: Sequence[Traffic] = TRAFFIC) -> list[float]:
-    """Measure the solo throughput of a function under each traffic."""
+    """Measure the solo throughput of a function under each traffic profile."""
     mixes = [[function(name, one)] for one in traffic]
     return [one[0] for one in kept.throughputs(f"{name}.solo", mixes, kept.settings)]
 
@@ -89,10 +92,7 @@ def _requests(kept: Kept, name: str) -> Path:
 
 @cache
 def _sets() -> tuple[tuple[Bench, ...], ...]:
-    """Draw sets of one to three competitors for memory.
-
-    All functions have the same sets.
-    """
+    """Draw sets of one to three competitors for memory, which are the same for all functions."""
     draw = np.random.default_rng(1000)
     found = list[tuple[Bench, ...]]()
     for number in range(_SETS):
@@ -106,7 +106,7 @@ def _sets() -> tuple[tuple[Bench, ...], ...]:
 
 @cache
 def memory_alone() -> tuple[tuple[Bench, ...], ...]:
-    """Draw the competitors that SLOMO learns from, with the published settings."""
+    """Draw the competitors for SLOMO's training, with the published settings."""
     draw = np.random.default_rng(1001)
     return tuple((_mem_bench(draw, 1 + number % _MAX_BENCHES),) for number in range(_USUAL))
 
@@ -127,12 +127,12 @@ def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
 def levels(kept: Kept) -> Levels:
     """Measure the counters that each set of competitors causes when it runs alone.
 
-    The counters do not depend on the function, so they are measured only once.
+    They do not depend on the profiled function, so they are measured only once.
     """
     return levels_of(((), *_sets(), *memory_alone()), kept.settings)
 
 
 def any_traffic(draw: np.random.Generator) -> Traffic:
-    """Draw random traffic without matches; the number of flows is log-uniform."""
+    """Draw random traffic without matches; the logarithm of its number of flows is uniform."""
     flows = int(np.exp(draw.uniform(np.log(2000), np.log(400_000))))
     return Traffic(flows, int(draw.integers(256, 1501)), 0.0)

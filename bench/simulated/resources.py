@@ -34,7 +34,7 @@ _RATIOS = (0.0, 300.0, 600.0, 900.0, 1200.0)
 
 
 class Level(NamedTuple):
-    """The competitors of a function, for memory and for the accelerator."""
+    """Competitors of a function: some for memory, and one for the accelerator."""
 
     memory: tuple[Bench, ...]
     mtbr: float  # of regex-bench
@@ -52,7 +52,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(count: int = LEVELS) -> list[Level]:
-    """Draw random competitors for memory and for the accelerator.
+    """Draw random sets of competitors for memory and for the accelerator.
 
     A third of those for the accelerator send requests without pause.
     """
@@ -70,13 +70,16 @@ def drawn(count: int = LEVELS) -> list[Level]:
 
 
 def regex_bench(mtbr: float, rate: float | None = None) -> SimulatedClient:
-    """Return a bench that competes for the accelerator, with this match ratio and request rate."""
+    """Return a competitor for the accelerator, with this ratio of matches and request rate.
+
+    Without a rate, it never pauses.
+    """
     one: SimulatedClient = {"function": "regex-bench", "packet_bytes": DEFAULT.size, "mtbr": mtbr}
     return one if rate is None else {**one, "rate": rate}
 
 
 def request_time(kept: Kept) -> RequestTime:
-    """Return the request time of `regex-bench` by match ratio, from runs without others."""
+    """Return the request time of `regex-bench` by ratio of matches, from runs without others."""
     mixes = [[regex_bench(mtbr)] for mtbr in _RATIOS]
     alone = np.array([one[0] for one in kept.throughputs("regex-bench", mixes, kept.settings)])
     names = tuple(str(mtbr) for mtbr in _RATIOS)
@@ -98,9 +101,9 @@ def _rows(kept: Kept, known: Known) -> list[Row]:
 
 
 def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) -> Query:
-    """Return the query for a function next to each set of competitors in `levels`.
+    """Return the query about a function next to each set of competitors in `levels`.
 
-    `mtbr` has the match ratio of the function's traffic for each row.
+    `mtbr` is the ratio of matches in the function's traffic for each row.
     """
     memory = levels_of([one.memory for one in levels], kept.settings)
     requests = [[regex_bench(one.mtbr, one.rate)] for one in levels]
@@ -126,7 +129,10 @@ def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) ->
 def _queued(
     own_time: RequestTime, mtbr: Floats, levels: Sequence[Level], time: RequestTime
 ) -> Floats:
-    """Return the accelerator's time for requests of `regex-bench`, per request of the function."""
+    """Return the time that requests of `regex-bench` take per request of the function.
+
+    `own_time` and `time` are the request times of the function and of `regex-bench`.
+    """
     size = np.array(float(DEFAULT.size))
     own = own_time.at(mtbr, size)
     other = time.at(np.array([one.mtbr for one in levels]), size)

@@ -81,7 +81,10 @@ _WARM_UP, _MEASURED = 10.0, 5.0
 
 
 class Nic(NamedTuple):
-    """A function on the simulated NIC, with the competitors (`mem-bench`) of each level."""
+    """A function on the simulated NIC, with the competitors of each contention level.
+
+    The competitors are instances of `mem-bench`.
+    """
 
     name: str
     benches: Sequence[tuple[Bench, ...]]
@@ -89,12 +92,12 @@ class Nic(NamedTuple):
     settings: Settings
 
     def space(self) -> Space:
-        """Return the points (traffic and contention levels) from which plans choose."""
+        """Return the points from which plans choose: combinations of traffic and contention."""
         known = [[self.levels[some][name] for name in COLUMNS] for some in self.benches]
         return Space(ATTRIBUTES, np.log1p(np.array(known)))
 
     def mix(self, point: Point) -> list[SimulatedClient]:
-        """Return the simulated clients of a point: the function and its competitors."""
+        """Return the simulated clients at a point: the function and its competitors."""
         return [function(self.name, _traffic(point)), *competitors(self.benches[point.level])]
 
     def measure(self, point: Point) -> float:
@@ -104,7 +107,7 @@ class Nic(NamedTuple):
         return float(found["clients"][0]["throughput"])
 
     def table(self, samples: Sequence[Sample]) -> str:
-        """Return measured points as a memory table in CSV format."""
+        """Format measured points as a memory table in CSV format."""
         rows = [
             {
                 "flow_count": _traffic(point).flows,
@@ -123,9 +126,9 @@ def _traffic(point: Point) -> Traffic:
 
 
 def _benches() -> list[tuple[Bench, ...]]:
-    """Return sets of competitors: none, and published `mem-bench` settings.
+    """Return sets of competitors: none, and `mem-bench` with published settings.
 
-    They do not depend on the function.
+    They are the same for all functions.
     """
     draw = np.random.default_rng(8)
     found = list[tuple[Bench, ...]]([()])
@@ -139,7 +142,7 @@ def _benches() -> list[tuple[Bench, ...]]:
 
 
 def nics(kept: Kept) -> dict[str, Nic]:
-    """Return the simulated function and its competitors, by function name."""
+    """Return the functions of the table on the simulated NIC, with their competitors, by name."""
     benches = _benches()
     settings = kept.settings._replace(warm_up_ms=_WARM_UP, measured_ms=_MEASURED)
     levels = levels_of(benches, settings)
@@ -181,7 +184,7 @@ def _rows(file: Path) -> Rows:
 
 
 def _tests(kept: Kept, nic: Nic) -> Rows:
-    """Draw random points for testing models; numbers of flows are log-uniform.
+    """Measure random points for testing models; the logarithm of their number of flows is uniform.
 
     Training points have uniform flows. With uniform test points, few of them would show contention,
     and all methods would be equally good.
@@ -208,20 +211,23 @@ def _tests(kept: Kept, nic: Nic) -> Rows:
 
 
 def relative_errors(recipe: str, rows: Rows, tests: Rows) -> Floats:
-    """Train a model on rows, and return the relative errors of its predictions for `tests`."""
+    """Train a model on rows, and return its relative errors on other rows, `tests`."""
     predicted = np.exp(fit_stage(RECIPES[recipe], rows).log_throughput(tests.columns))
     return np.abs(predicted / tests.throughput - 1)
 
 
 def _errors(kept: Kept, nic: Nic, method: str, quota: int, recipe: str) -> Floats:
-    """Return the errors of models whose training points one method chose, for all seeds."""
+    """Return the errors of models that were trained on points chosen by one method, for all seeds.
+
+    `quota` is the number of points.
+    """
     tests = _tests(kept, nic)
     sampled = (_sampled(kept, nic, method, quota, seed) for seed in range(SEEDS))
     return np.concatenate([relative_errors(recipe, rows, tests) for rows in sampled])
 
 
 def table(kept: Kept, *, grid: bool) -> str:
-    """Return a table of prediction errors by function and profiling method.
+    """Return the table of prediction errors by function and profiling method.
 
     Without `grid`, full profiling is left out.
     """
@@ -252,7 +258,7 @@ def table(kept: Kept, *, grid: bool) -> str:
 
 
 def by_quota(kept: Kept, name: str = "FlowClassifier") -> str:
-    """Return errors by number of measurements (Figure 8 of the paper) as a table."""
+    """Return the table of errors by number of measurements (Figure 8 of the paper)."""
     nic, lines = nics(kept)[name], list[figures.Row]()
     for quota in QUOTAS:
         line: figures.Row = {"quota": quota}

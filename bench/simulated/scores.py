@@ -1,7 +1,7 @@
-"""Tests how well the score of a probe replaces hardware counters.
+"""Tests how well the score of a probe can replace hardware counters.
 
-Models learn the same rows with several descriptions of the competitors, by the same recipe.
-Cross-validation holds out levels of competitors, the same for all descriptions.
+Models of the same kind are trained on the same rows, with several descriptions of the competitors.
+Cross-validation leaves out sets of competitors, the same for all descriptions.
 """
 
 import itertools
@@ -58,25 +58,25 @@ _TRAFFIC = ("flow_count", "packet_size_bytes")
 
 
 class Profiled(NamedTuple):
-    """Rows of a profile with hardware counters, and the competitors of each row."""
+    """Rows of a profile with hardware counters, and the competitors in each row."""
 
     rows: Rows
     beside: Sequence[Set]
 
     def sets(self) -> list[Set]:
-        """Return the distinct sets of competitors in the rows, without the empty set."""
+        """Return the different sets of competitors in the rows, without the empty set."""
         return list(dict.fromkeys(some for some in self.beside if some))
 
 
 class Probes(NamedTuple):
-    """Contention scores measured by a probe of usual size, and by a large one."""
+    """Contention scores by two probes: one of usual size, and one as large as the cache."""
 
     usual: Scores
     large: Scores  # as large as the cache
 
 
 def table(kept: Kept) -> str:
-    """Return a table of prediction errors by function and description of competitors.
+    """Return the table of prediction errors by function and description of competitors.
 
     Competitors are `mem-bench` alone, or also `packet-bench`.
     """
@@ -103,7 +103,7 @@ def table(kept: Kept) -> str:
 
 
 def memory_rows(kept: Kept, name: str) -> Profiled:
-    """Return profile rows without competitors and with `mem-bench`, under random traffic."""
+    """Measure a function without competitors and with `mem-bench`, under random traffic."""
     draw = np.random.default_rng([_SEED, *name.encode()])
     beside: list[Set] = [()] * QUIET
     for _ in range(ROUNDS):
@@ -115,13 +115,13 @@ def memory_rows(kept: Kept, name: str) -> Profiled:
 
 
 def _with_packets(kept: Kept, name: str) -> Profiled:
-    """Return the rows of a function's profile, which also have `packet-bench` as competitor."""
+    """Return the rows of a function's usual profile, whose competitors include `packet-bench`."""
     rows = rows_of(read_memory([str(profile(kept, name).memory)]))
     return Profiled(rows, [run.benches for run in drawn(name)])
 
 
 def descriptions(profiled: Profiled, probes: Probes) -> dict[str, Columns]:
-    """Return the columns of training data for each way to describe the competitors."""
+    """Return training data for each way to describe the competitors, as columns."""
     columns = profiled.rows.columns
     traffic = {name: columns[name] for name in _TRAFFIC}
     score, added, large = (
@@ -142,9 +142,9 @@ def descriptions(profiled: Profiled, probes: Probes) -> dict[str, Columns]:
 
 
 def errors(profiled: Profiled, probes: Probes) -> figures.Row:
-    """Return mean errors and interval coverage, in %, for each description of competitors.
+    """Return errors and interval coverage of models, in %, for each description of competitors.
 
-    Cross-validation holds out sets of competitors.
+    Cross-validation leaves out sets of competitors.
     """
     number = {some: at for at, some in enumerate([(), *profiled.sets()])}
     level = np.array([number[some] for some in profiled.beside])
@@ -167,7 +167,7 @@ def errors(profiled: Profiled, probes: Probes) -> figures.Row:
 
 
 def ranks(kept: Kept) -> str:
-    """Return rank correlations between descriptions of `mem-bench` and the slowdowns it causes."""
+    """Return the rank correlations between descriptions of `mem-bench` and the slowdown by it."""
     rows, beside = memory_rows(kept, FUNCTIONS[0])
     sets = memory_alone()
     probed, at = scores(kept, sets), [beside.index(some) for some in sets]
@@ -203,7 +203,7 @@ def ranks(kept: Kept) -> str:
 
 
 def _slower(kept: Kept, name: str, traffic: Traffic, sets: Sequence[Set]) -> Floats:
-    """Return the factor by which each set of competitors slows down a function."""
+    """Return the factor by which each set of competitors slows down a function under a traffic."""
     target = function(name, traffic)
     mixes = [[target]] * _TIMES_ALONE + [[target, *competitors(some)] for some in sets]
     settings = kept.settings._replace(seed=_SEED)

@@ -31,7 +31,7 @@ would affect all rows.
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """Return a table of prediction errors, by function and by contention for memory."""
+    """Return the table of prediction errors, by function and by contention for memory."""
     by_level = {
         level: [row for name in PAPER if name in known for row in _rows(kept, known[name], level)]
         for level in LEVELS
@@ -49,7 +49,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(name: str, count: int = PROFILES) -> list[Traffic]:
-    """Draw random traffic for a function. Equal arguments give equal traffic."""
+    """Draw random traffic profiles for a function; equal arguments give equal traffic."""
     draw = np.random.default_rng([7, *name.encode()])
     found = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Generates topologies: layered networks whose nodes run variants of the example programs."""
+"""Generates networks in layers, whose nodes run variants of the example programs."""
 
 import json
 import shutil
@@ -57,14 +57,17 @@ FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fno-unroll-loops"]
 
 @dataclass
 class Programs:
-    """Object files of variants of the examples. Each variant is compiled only once."""
+    """Object files of variants of the examples; each variant is compiled only once."""
 
     folder: Path
     clang: str
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
     def variant(self, kind: str, number: int) -> Path:
-        """Return the object file of variant `number` of example `kind`; compile it if needed."""
+        """Return the object of a variant of the example `kind`; compile it if necessary.
+
+        `number` selects the variant.
+        """
         if (kind, number) not in self.made:
             self.made[kind, number] = self._compile(kind, number)
         return self.made[kind, number]
@@ -92,7 +95,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class Network:
-    """The size of a generated network."""
+    """The size of a network to generate."""
 
     nodes: int
     paths: int
@@ -106,7 +109,7 @@ def layers(nodes: int) -> list[list[str]]:
 
 
 def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    """Yield the nodes of a network, each with its program: example name and variant number.
+    """Yield each node of a network with its program: example name and variant number.
 
     The second value is None for a node that runs no program.
     """
@@ -124,7 +127,7 @@ def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
 
 
 def write(network: Network, programs: Programs, file: Path) -> list[str]:
-    """Write the description of a network, and return the names of its programs."""
+    """Write the description of a network to a file, and return the names of its programs."""
     nodes = list(placed(network))
     wanted = sorted({program for _, program in nodes if program})
     described = {

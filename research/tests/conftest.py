@@ -1,4 +1,4 @@
-"""Prepares the tests of research: single-threaded libraries, and search paths for modules."""
+"""Prepares the tests of `research`: libraries use one thread, and modules can be imported."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Tests that queues and request times at an accelerator are identified from co-runs."""
+"""Tests that the queues and request time of a function are found from co-runs."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Tests the benchmark on the simulated NIC (`bench/contention_simulated.py`), with few runs."""
+"""Tests `bench/contention_simulated.py`, the benchmark on the simulated NIC, with few runs."""
 
 from pathlib import Path
 

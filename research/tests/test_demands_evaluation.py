@@ -13,9 +13,9 @@ from slowpath.reproduce.insights import curves_of, groups_at
 
 @pytest.mark.parametrize("traffic", ["hit", "miss"])
 def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str) -> None:
-    """Check that measured core numbers lie in the predicted intervals.
+    """Check that predicted intervals contain the measured numbers of cores of published functions.
 
-    The same is checked if the costs of one element of the functions are unknown.
+    The same is checked if the costs of one of their elements are unknown.
     """
     every = published_curves(traffic)
     curves, fits = curves_of(every, np.arange(0, len(every.names), 8)), shipped_fits()

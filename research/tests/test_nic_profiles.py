@@ -1,4 +1,4 @@
-"""Tests that `slowpath contention` can read profiles that were measured on the simulated NIC."""
+"""Tests that `slowpath contention` can read profiles that the simulated NIC yields."""
 
 from pathlib import Path
 

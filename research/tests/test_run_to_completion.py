@@ -40,18 +40,18 @@ def no_clients(count: int) -> Others:
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return other accelerator clients, one for each row, from pairs of request time and rate."""
+    """Return accelerator clients from pairs of request time and request rate, one for each row."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 
 
 def runs(*waits: float) -> list[CoRun]:
-    """Return a co-run for each request time in LENGTHS; `waits` has the function's wait in each."""
+    """Return a co-run for each request time in LENGTHS; `waits` has the function's waits."""
     return [CoRun(1, time, 1 / (1 + wait)) for time, wait in zip(LENGTHS, waits, strict=True)]
 
 
 def identified_function(scatter: float = 0.1) -> Completion:
-    """Return a function with two accelerators whose waits have no unexplained part."""
+    """Return a function that uses two accelerators and has no unexplained waits."""
     each = (Accelerator(OWN[0], 0.05, 0.3, []), Accelerator(OWN[1], 0.0, 0.0, []))
     none = measured_waits(1.0, runs(0.0, 0.0, 0.0, 0.0, 1e-9))
     return Completion(SOLO, each, scatter, [none._replace(wait=0 * none.wait)] * 2)
@@ -61,7 +61,10 @@ def identified_function(scatter: float = 0.1) -> Completion:
 
 
 def drawn(draw: np.random.Generator, away: Floats, kind: tuple[float, float, float]) -> Floats:
-    """Simulate the remaining time of the request in progress at the end of each time in `away`."""
+    """Simulate the rest of the request in progress at the end of each absence in `away`.
+
+    `kind` has the mean, the least time and the time per match of requests.
+    """
     mean, least, grain = kind
     left = []
     for gone in away:
@@ -113,7 +116,7 @@ def test_with_nobody_there_only_the_rest_takes_longer(elsewhere: float) -> None:
 
 
 def test_one_accelerator_is_as_where_there_is_only_one() -> None:
-    """Check that a second accelerator without other clients does not change the result."""
+    """Check that a second accelerator without other clients does not change the throughput."""
     plain = identified_function()
     two = plain.accelerators
     expected = [
@@ -168,7 +171,7 @@ def test_time_has_no_scale() -> None:
 
 
 def test_the_longer_it_is_away_the_less_is_left_of_a_long_request() -> None:
-    """Check the delay by a very long request: its length minus the time since its start."""
+    """Check the wait for a very long request: its length minus the time since its start."""
     long = others((1.5, np.inf))
     kept = identified_function(0.0)
     exact = kept._replace(accelerators=[one._replace(grain=0.0) for one in kept.accelerators])
