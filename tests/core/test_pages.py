@@ -83,6 +83,10 @@ PAGES: dict[str, Callable[[Path], Words]] = {
         *("--packets", "0"),
     ),
     "insights": _insights,
+    "insights graph": lambda _: (
+        *("insights", "graph", "tests/click/tree/passing.click"),
+        *("--click", "tests/click/tree", "--pcap", EXAMPLES / "insights/nat.pcap"),
+    ),
     "contention evaluate": _evaluate,
     "contention diagnose": _diagnose,
     "calibrate": _calibrate,

@@ -20,7 +20,7 @@ def ran(folder: Path, text: str, *traffic: str | Path) -> Any:
     """Run a configuration, and return its JSON document."""
     file = folder / "run.click"
     file.write_text(text)
-    words = [word for one in traffic for word in ("--traffic", one)]
+    words = [word for one in traffic for word in ("--pcap", one)]
     done = slowpath("insights", file, "--click", TREE, *words, "--format", "json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -176,7 +176,7 @@ def test_packets_in_a_circle_are_an_error(tmp_path: Path) -> None:
     file = tmp_path / "run.click"
     file.write_text("FromDevice -> a :: Stamp(1) -> b :: Stamp(1) -> a")
     traffic = trace(tmp_path, FRAMES)
-    done = slowpath("insights", file, "--click", TREE, "--traffic", traffic)
+    done = slowpath("insights", file, "--click", TREE, "--pcap", traffic)
     assert done.returncode == 3
     assert "packets circle" in done.stderr
 
@@ -193,9 +193,9 @@ def test_without_traffic_elements_are_listed(tmp_path: Path) -> None:
     [
         ("Stamp(1) -> Stamp(2)", (), "input [0] of Stamp@1 is not connected"),
         ("FromDevice -> Odd -> Discard", (), "output [1] of Odd@2 is not connected"),
-        ("Idle -> Discard", ("--traffic", "x.pcap"), "no element that delivers packets"),
-        ("f :: FromDevice -> Discard", ("--traffic", "g=x.pcap"), "choose one of f"),
-        ("f :: FromDevice -> Stamp(1) -> Discard", ("--traffic", "x.pcap"), "x.pcap"),
+        ("Idle -> Discard", ("--pcap", "x.pcap"), "no element that delivers packets"),
+        ("f :: FromDevice -> Discard", ("--pcap", "g=x.pcap"), "choose one of f"),
+        ("f :: FromDevice -> Stamp(1) -> Discard", ("--pcap", "x.pcap"), "x.pcap"),
     ],
 )
 def test_wrong_uses(tmp_path: Path, text: str, words: tuple[str, ...], reason: str) -> None:
@@ -218,7 +218,7 @@ def test_formats(tmp_path: Path) -> None:
     traffic = trace(tmp_path, FRAMES)
     file, page = tmp_path / "run.click", tmp_path / "page.html"
     file.write_text("FromDevice -> s :: Stamp(1) -> b :: Broken -> Discard")
-    words = ("insights", "graph", file, "--click", TREE, "--traffic", traffic, "--html", page)
+    words = ("insights", "graph", file, "--click", TREE, "--pcap", traffic, "--html", page)
     done = slowpath(*words)
     assert "Elements that do not run:" in done.stdout
     assert "b (Broken)" in done.stdout

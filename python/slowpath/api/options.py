@@ -588,10 +588,10 @@ class InsightsAcceleratorsOptions(TypedDict, total=False):
 class InsightsGraphOptions(TypedDict, total=False):
     """Options of `slowpath insights graph`."""
 
-    click: Required[File]
+    click: File
     """Find the sources of elements in DIR, a Click or FastClick tree."""
-    traffic: File | Sequence[File]
-    """Let element NAME deliver the packets of FILE; repeatable."""
+    pcap: File | Sequence[File]
+    """Let all sources deliver the packets of FILE; repeatable."""
     packets: int
     """Run only the first N packets of each FILE [default: 100000]."""
     blocks: int

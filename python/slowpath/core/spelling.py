@@ -44,7 +44,7 @@ _KEEPING = ("bound", "annotate", "diff", "sweep", "show", "compile", "chain plan
 """Commands that cache results, and therefore have options for the cache."""
 RENAMED = (
     Renamed("--pcap", "--pcap-out", ("bound", "chain bound")),
-    Renamed("--traffic", "--pcap", ("insights counts", "insights")),
+    Renamed("--traffic", "--pcap", ("insights counts", "insights", "insights graph")),
     Renamed("--traffic", "--emem-cache", ("insights cores",)),
     Renamed("--assume", "--fact", ("chain facts", "chain optimize", "chain verify")),
     Renamed("--budget", "--deadline", ("chain plan",), _budget),

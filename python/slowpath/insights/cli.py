@@ -305,13 +305,13 @@ GRAPH = Command(
         _ANALYSIS.option(
             "--click DIR",
             "Find the sources of elements in DIR, a Click or FastClick tree",
-            required=True,
         ),
         TRAFFIC.option(
-            "--traffic [NAME=]FILE",
-            "Let element NAME deliver the packets of FILE; repeatable",
-            "Without NAME, all elements that deliver packets, such as FromDevice, deliver those "
-            "of FILE (pcap, pcapng). Without the option, no packet runs.",
+            "--pcap FILE",
+            "Let all sources deliver the packets of FILE; repeatable",
+            "With NAME=FILE, only the element NAME delivers the packets of FILE (pcap, pcapng). "
+            "Sources are elements that deliver packets, such as FromDevice. Without the option, "
+            "no packet runs.",
             action="append",
         ),
         PACKETS.with_help("Run only the first N packets of each FILE"),
@@ -325,12 +325,12 @@ GRAPH = Command(
     _GRAPH.call("slowpath.insights.click.run:run"),
     (
         Example(
-            "slowpath insights nat.click --click click --traffic nat.pcap",
+            "slowpath insights graph nat.click --click click --pcap nat.pcap",
             "Count all elements of a NAT over a trace",
         ),
         Example(
-            "slowpath insights nat.click --click click --traffic lan=a.pcap --traffic wan=b.pcap",
-            "Give each device its own packets",
+            "slowpath insights graph nat.click --click src --pcap in=1.pcap",
+            "Run packets only from the element in",
         ),
     ),
 )

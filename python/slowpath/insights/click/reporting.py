@@ -273,5 +273,5 @@ def _notes(ran: Ran) -> list[str]:
     if ran.passed is None and ran.traffic:
         return ["no packet ran, because no element with code runs"]
     if ran.passed is None:
-        return ["no packet ran; give a capture file with --traffic", *notes]
+        return ["no packet ran; give a capture file with --pcap", *notes]
     return notes

@@ -27,11 +27,11 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
     Raises:
         InputError: when a file cannot be read, used or written, or a connection is wrong.
-        OptionError: when an option is invalid.
+        OptionError: when an option is invalid or missing.
         StoppedError: when the time was too short for a result.
         UnavailableError: when a package is missing.
     """
-    files = [text.rpartition("=")[2] for text in given.traffic or ()]
+    files = [text.rpartition("=")[2] for text in given.pcap or ()]
     check_page(given.html)
     check_output("--html", given.html, [given.file, *files])
     require_llvmlite()
@@ -43,10 +43,13 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
     limits = read_limits(given)
     graph = read_graph(given.file)
+    if given.click is None:
+        reason = "name the Click or FastClick tree with the sources of the elements"
+        raise OptionError(codes.MISSING_ARGUMENT, "--click", reason)
     configured = configure(graph, ClickTree(given.click))
     names = [one.name for one in graph.elements]
     sources = [at for at, one in configured.models.items() if one.role in ("source", "device")]
-    traffic = _traffic(given.traffic or (), names, sources)
+    traffic = _traffic(given.pcap or (), names, sources)
     settings = GraphSettings(traffic, given.packets, given.blocks)
     with heeding_signals() as stopping:
         ran = _run(
@@ -70,7 +73,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 def _traffic(
     given: Sequence[str], names: Sequence[str], sources: Sequence[int]
 ) -> Mapping[int, str]:
-    """Return the capture file of each source element, from the values of `--traffic`.
+    """Return the capture file of each source element, from the values of `--pcap`.
 
     Raises:
         OptionError: when a name is not that of a source element, or the configuration has none.
@@ -80,7 +83,7 @@ def _traffic(
     known = [names[at] for at in sources]
     if not sources:
         reason = "the configuration has no element that delivers packets, such as FromDevice"
-        raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--traffic", reason)
+        raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--pcap", reason)
     every, found = None, dict[int, str]()
     for text in given:
         name, equals, file = text.partition("=")
@@ -88,7 +91,7 @@ def _traffic(
             every = text
         elif name not in known:
             reason = f"{name} does not deliver packets; choose one of {', '.join(known)}"
-            raise OptionError(codes.UNKNOWN_NAME, "--traffic", reason)
+            raise OptionError(codes.UNKNOWN_NAME, "--pcap", reason)
         else:
             found[sources[known.index(name)]] = file
     if every is not None:
