@@ -36,6 +36,7 @@ fn counts_are_added_up_and_reasons_shown() {
          kernel-types         -  not asked\n\
          z3                   7  queries\n\
          proof                -  not asked\n\
+         rate                 -  not asked\n\
          clang                -  not there: no `clang`\n\
          libbpf               -  not asked\n\
          disassembler         -  not asked\n\
