@@ -659,13 +659,15 @@ impl<'a> Generator<'a> {
 }
 
 /// C functions for 128 bits that operate on two halves. The compiler cannot look through the empty
-/// assembly, so it does not join the halves again.
+/// assembly, so it does not join the halves again. Joined, a shift and an addition would become a
+/// product of 128 bits, which BPF does not have.
 const HALVES: &str = "static inline __attribute__((always_inline)) u128 shl128(u128 a, u32 by)
 {
     u64 low = a, high = a >> 64;
     asm(\"\" : \"+r\"(low), \"+r\"(high));
     if (by >= 64) return (u128)(low << (by & 63)) << 64;
     if (by) { high = high << by | low >> (64 - by); low <<= by; }
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
     return (u128)high << 64 | low;
 }
 static inline __attribute__((always_inline)) u128 shr128(u128 a, u32 by)
@@ -674,6 +676,7 @@ static inline __attribute__((always_inline)) u128 shr128(u128 a, u32 by)
     asm(\"\" : \"+r\"(low), \"+r\"(high));
     if (by >= 64) return high >> (by & 63);
     if (by) { low = low >> by | high << (64 - by); high >>= by; }
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
     return (u128)high << 64 | low;
 }
 static inline __attribute__((always_inline)) s128 sar128(s128 a, u32 by)
@@ -683,6 +686,7 @@ static inline __attribute__((always_inline)) s128 sar128(s128 a, u32 by)
     asm(\"\" : \"+r\"(low), \"+r\"(high));
     if (by >= 64) return high >> (by & 63);
     if (by) { low = low >> by | (u64)high << (64 - by); high >>= by; }
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
     return (s128)((u128)(u64)high << 64 | low);
 }
 static inline __attribute__((always_inline)) u128 neg128(u128 a)
