@@ -26,3 +26,4 @@ pub(super) mod skb_fields;
 pub(super) mod skb_table;
 pub(super) mod socket;
 pub(super) mod table;
+pub(super) mod text;

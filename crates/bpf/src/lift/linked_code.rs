@@ -119,6 +119,17 @@ impl LinkedCode {
         })
     }
 
+    /// Returns the indices of the object's maps to which instructions of the linked program `unit`
+    /// refer, including maps that contain global variables.
+    pub fn maps_and_variables(&self, unit: UnitId) -> impl Iterator<Item = u32> {
+        self.program(unit).insns.iter().filter_map(|insn| match insn {
+            Insn::LoadImm64 { value: Imm64::Map(map) | Imm64::MapValue { map, .. }, .. } => {
+                Some(*map)
+            }
+            _ => None,
+        })
+    }
+
     pub fn is_leader(&self, unit: UnitId, slot: usize) -> bool {
         self.units[unit].leaders.contains(&slot)
     }

@@ -912,6 +912,29 @@ PROGRAM(globals)
 	return limits[0];
 }
 
+/* --- texts --------------------------------------------------------------------------------------- */
+
+PROGRAM(texts)
+{
+	char text[8] = "abcdefg";
+	__u64 first = w[0] & 7, second = w[0] >> 3 & 7, third = w[3] & 7, fourth = w[3] & 3;
+
+	/* Opaque offsets: clang would add them with `|`, which the verifier refuses. */
+	asm volatile("" : "+r"(first), "+r"(second), "+r"(third), "+r"(fourth));
+	text[first] ^= w[1] & 3;
+	text[second] -= w[1] >> 2 & 1;
+	put(0, bpf_strncmp(text, 8, "abcdefg"));
+	put(1, bpf_strncmp(text, 3, "abcdefg"));
+	put(2, bpf_strncmp(text, 8, "abcd"));
+	put(3, bpf_strncmp(text, (w[2] & 7) + 1, "abc") == 0);
+	text[third] = w[4];
+	put(4, bpf_strncmp(text, 4, "abcdefg"));
+	text[fourth] = 0;
+	put(5, bpf_strncmp(text, 8, "ab"));
+	put(6, bpf_strncmp(text, 1, ""));
+	return XDP_PASS;
+}
+
 /* --- timers -------------------------------------------------------------------------------------- */
 
 struct timed {

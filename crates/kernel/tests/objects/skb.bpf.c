@@ -261,6 +261,26 @@ SEC("tc") int rooms(struct __sk_buff *skb)
 	return 0;
 }
 
+/* Differences that depend on the packet, some of them too large. */
+SEC("tc") int variable_rooms(struct __sk_buff *skb)
+{
+	struct input in;
+
+	if (arguments(skb, &in))
+		return 2;
+	if (in.w[0] & 1)
+		put(0, bpf_skb_adjust_room(skb, (short)(in.w[0] >> 16), in.w[2] & 1, in.w[2] >> 1 & 7));
+	STATE(1);
+	if (in.w[0] & 2)
+		put(2, bpf_skb_adjust_room(skb, -(int)(in.w[1] >> 16 & 127), in.w[2] >> 4 & 1, 0));
+	STATE(3);
+	if ((in.w[0] & 12) == 12)
+		put(4, bpf_skb_adjust_room(skb, in.w[3] & 63, 1, 0));
+	STATE(5);
+	put(6, peek(skb, in.w[4]));
+	return 0;
+}
+
 /* Results that depend on the environment. */
 SEC("tcx/ingress") int environment(struct __sk_buff *skb)
 {
@@ -339,6 +359,31 @@ SEC("tc") int sized_large(struct __sk_buff *skb)
 		return 2;
 	put(0, bpf_skb_load_bytes(skb, in.w[0] & 127, bytes->b, (in.w[1] & 127) + 1));
 	put(1, bytes->b[(in.w[1] & 127) + 1]);
+	bpf_map_update_elem(&large, &zero, zeros, 0);
+	return 0;
+}
+
+/* Sizes that depend on the packet, for buffers on the stack or in a map. The bytes are unknown. */
+SEC("tc") int sized_anywhere(struct __sk_buff *skb)
+{
+	__u32 zero = 0, one = 1;
+	struct large *bytes, *zeros;
+	__u8 stack[40] = { 9 }, *buffer;
+	struct input in;
+
+	if (arguments(skb, &in))
+		return 2;
+	bytes = bpf_map_lookup_elem(&large, &zero);
+	zeros = bpf_map_lookup_elem(&large, &one);
+	if (!bytes || !zeros)
+		return 2;
+	buffer = in.w[0] & 1 ? stack : bytes->b;
+	asm volatile("" : "+r"(buffer));
+	put(0, bpf_skb_load_bytes(skb, in.w[1] >> 16 & 127, buffer, (in.w[1] & 24) + 8));
+	asm volatile("" : "+r"(buffer));
+	put(1, stack[39] + bytes->b[32]);
+	put(2, bpf_skb_store_bytes(skb, in.w[2] >> 16 & 127, buffer, (in.w[2] & 24) + 8, in.w[3] & 3));
+	STATE(3);
 	bpf_map_update_elem(&large, &zero, zeros, 0);
 	return 0;
 }

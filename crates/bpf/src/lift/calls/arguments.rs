@@ -74,15 +74,38 @@ impl Lifter<'_> {
     }
 
     /// Returns an upper bound on the number of bytes from the address in an argument register to the
-    /// end of the stack frame or map value; `None` if the memory is unknown.
+    /// end of the stack frame or map value; `None` if the memory is unknown and has no known limit.
     fn most_room_at(&self, register: u8) -> Option<u32> {
         let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
         match self.state.regs[usize::from(register)] {
             AbstractValue::Frame { offset: None, .. } => Some(FRAME_SIZE),
             AbstractValue::Data { map, offset: None }
             | AbstractValue::MapValue { map, offset: None, .. } => value(map),
+            AbstractValue::Unknown | AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
+                self.largest_buffer()
+            }
             _ => self.room_at(register),
         }
+    }
+
+    /// Returns the largest number of bytes behind any argument of a helper that the verifier
+    /// accepts: in a stack frame, or in a key or value of a map that the program uses. Returns
+    /// `None` if the program can have records of a ring buffer, which have any size.
+    ///
+    /// Source: `check_helper_mem_access` of `kernel/bpf/verifier.c`. The helpers that copy packet
+    /// bytes take no addresses in the packet, because they do not set `pkt_access`.
+    fn largest_buffer(&self) -> Option<u32> {
+        let mut largest = FRAME_SIZE;
+        for number in self.code.maps_and_variables(self.unit(self.at)) {
+            let map = self.object.maps.get(number as usize)?;
+            for map in [Some(map), map.inner.as_deref()].into_iter().flatten() {
+                if matches!(map.kind, MapKind::RINGBUF | MapKind::USER_RINGBUF) {
+                    return None;
+                }
+                largest = largest.max(map.key_size).max(map.value_size);
+            }
+        }
+        Some(largest)
     }
 
     /// Returns the size in argument register `register`, for the buffer to which register `buffer`

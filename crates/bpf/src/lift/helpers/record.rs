@@ -113,6 +113,7 @@ const UNRECORDED: &[i32] = &[
     helper::number("bpf_ktime_get_tai_ns"),
     helper::FOR_EACH_MAP_ELEM,
     helper::LOOP,
+    helper::number("bpf_strncmp"),
     helper::XDP_GET_BUFF_LEN,
     helper::XDP_LOAD_BYTES,
     helper::XDP_STORE_BYTES,

@@ -5,7 +5,6 @@
 //! directly, ends at the field `data_end`; the field `len` is the length of the whole packet.
 //! Helpers that write bytes first move them into the linear part (`skb_ensure_writable`).
 
-use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::context::{Content, FirstByte};
@@ -29,6 +28,8 @@ const LINK_MAX: u64 = 128;
 /// Upper bound on the length of a packet after a helper has set it, for pages of 64 KiB
 /// (`SKB_MAX_ALLOC`).
 const LENGTH_MAX: u64 = 1 << 18;
+/// Width in bits of a packet length, and of the number of inserted bytes.
+const BITS: u8 = 18;
 /// Maximum buffer size in bytes for which a copy of variable size copies each byte. For larger
 /// buffers, the copy stores unknown values.
 const SINGLE: u32 = 1024;
@@ -123,8 +124,13 @@ impl Lifter<'_> {
     /// kernel computes the actual values from the packet and from the position of its headers.
     fn forget_first(&mut self, cond: Operand, bytes: u64) {
         let data = self.skb_data();
+        self.forget_bytes(cond, data, bytes);
+    }
+
+    /// Like [`Lifter::forget_first`], for `bytes` bytes of the packet at an address.
+    fn forget_bytes(&mut self, cond: Operand, address: Operand, bytes: u64) {
         self.ir.emit.computed = true;
-        self.havoc_if(cond, data, bytes as u32, "the packet");
+        self.havoc_if(cond, address, bytes as u32, "the packet");
         self.ir.emit.computed = false;
     }
 
@@ -371,8 +377,6 @@ pub(super) fn change_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
 
 /// Lifts `bpf_skb_change_tail(skb, len, flags)`, which makes the packet linear and appends zeros.
 pub(super) fn change_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// Width in bits of the new packet length, and of the number of appended bytes.
-    const BITS: u8 = 18;
     lifter.call_cost(at, None);
     let wanted = lifter.unsigned32(2);
     let error = lifter.error_of(&[0, -EINVAL, -ENOTSUPP, -ENOMEM, -EFAULT]);
@@ -406,21 +410,39 @@ pub(super) fn change_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.skb_result(error)
 }
 
-/// If `ok` is set, makes the packet longer by `bytes` bytes, which are inserted after its first
-/// headers. A negative number makes it shorter. The first `first` bytes of the packet, and the
-/// inserted bytes, get unknown values. `ok` must imply that the packet has enough bytes.
-fn resize_header(lifter: &mut Lifter<'_>, ok: Operand, bytes: i64, first: u64) {
+/// A change of the packet's length after its first headers.
+#[derive(Clone, Copy)]
+struct Resize {
+    /// Number of inserted bytes as a signed 64-bit number; a negative number removes bytes.
+    bytes: Operand,
+    /// Range of `bytes`.
+    range: (i64, i64),
+}
+
+impl Resize {
+    fn by(bytes: i64) -> Resize {
+        Resize { bytes: word(bytes as u64), range: (bytes, bytes) }
+    }
+}
+
+/// If `ok` is set, makes the packet longer or shorter by inserting zeros or removing bytes after its
+/// first headers (`bpf_skb_generic_push`, `bpf_skb_generic_pop`). These headers have at most `first`
+/// bytes. Bytes whose values depend on the length of the headers get unknown values. `ok` must imply
+/// that the packet has enough bytes.
+fn resize_header(lifter: &mut Lifter<'_>, ok: Operand, resize: Resize, first: u64) {
+    let Resize { bytes, range: (least, most) } = resize;
     let (data, end, length) = (lifter.skb_data(), lifter.skb_end(), lifter.packet_length());
     let emit = &mut lifter.ir.emit;
-    let start = emit.sub(data, word(bytes as u64));
-    let longer = emit.add(length, word(bytes as u64));
+    let start = emit.sub(data, bytes);
+    let longer = emit.add(length, bytes);
     let start = emit.select(ok, start, data);
     let new_length = emit.select(ok, longer, length);
+    let negative = emit.extract(bytes, 63, 1);
     let mut last = end;
-    if bytes < 0 {
+    if least < 0 {
         // The removed bytes, and those before them, are moved into the linear part.
         let name = "bytes that are pulled";
-        let pulled = emit.draw(name, ValueFormat::Number, 64, first + bytes.unsigned_abs());
+        let pulled = emit.draw(name, ValueFormat::Number, 64, first + least.unsigned_abs());
         let behind = emit.binary(BinaryOp::Add, data, pulled);
         let emit = &mut lifter.ir.emit;
         let whole = emit.binary(BinaryOp::Add, data, length);
@@ -429,13 +451,57 @@ fn resize_header(lifter: &mut Lifter<'_>, ok: Operand, bytes: i64, first: u64) {
         let before = emit.ult(behind, start);
         let behind = emit.select(before, start, behind);
         let more = emit.ult(end, behind);
-        let more = emit.and(more, ok);
+        let mut more = emit.and(more, ok);
+        if most >= 0 {
+            more = emit.and(more, negative);
+        }
         last = emit.select(more, behind, end);
     }
     lifter.set_context_pointer(Content::PacketStart, start);
     lifter.set_context_pointer(Content::PacketEnd, last);
     lifter.set_skb_length(new_length);
-    lifter.forget_first(ok, first + bytes.max(0) as u64);
+    if least == most {
+        return lifter.forget_first(ok, first + most.max(0).unsigned_abs());
+    }
+    // The headers move to the new start, and the bytes that were after them stay. All bytes between
+    // the longest headers and the old start are zero.
+    lifter.forget_bytes(ok, data, first);
+    lifter.forget_first(ok, first);
+    let emit = &mut lifter.ir.emit;
+    let long = emit.ult(word(first), bytes);
+    let grows = emit.not(negative);
+    let long = emit.and(long, grows);
+    let long = emit.and(long, ok);
+    let zeros = emit.sub(bytes, word(first));
+    let zeros = emit.extract(zeros, 0, BITS);
+    let zeros = emit.zero_extend(zeros, 64);
+    let zeros = emit.select(long, zeros, word(0));
+    let behind = emit.add(start, word(first));
+    emit.clear(behind, zeros);
+}
+
+/// Returns the difference of lengths in `r2`, a signed 32-bit number, and a 1-bit operand that is
+/// set if its absolute value is at most `most`; `None` if it always is. `most` plus one is a power
+/// of two. If the operand is not set, the returned difference is meaningless.
+fn difference(lifter: &mut Lifter<'_>, most: i64) -> (Resize, Option<Operand>) {
+    if let AbstractValue::Const(value) = lifter.state.regs[2] {
+        let value = i64::from(value as u32 as i32);
+        return match value.abs() <= most {
+            true => (Resize::by(value), None),
+            false => (Resize::by(0), Some(Operand::constant(1, 0))),
+        };
+    }
+    let requested = lifter.ir.value(2);
+    let emit = &mut lifter.ir.emit;
+    let requested = emit.extract(requested, 0, 32);
+    // As a number of few bits minus a constant, the difference shows the engine that addresses stay
+    // close to the packet.
+    let above = emit.add(requested, Operand::constant(32, most.unsigned_abs()));
+    let small = emit.ult(above, Operand::constant(32, 2 * most.unsigned_abs() + 1));
+    let low = emit.extract(above, 0, most.unsigned_abs().count_ones() as u8 + 1);
+    let low = emit.zero_extend(low, 64);
+    let bytes = emit.sub(low, word(most.unsigned_abs()));
+    (Resize { bytes, range: (-most, most) }, Some(small))
 }
 
 /// Lifts `bpf_skb_adjust_room(skb, len_diff, mode, flags)`.
@@ -449,15 +515,8 @@ pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     const TUNNEL: u64 = 2 | 4 | 1 << 7 | 1 << 8;
     const PROTOCOLS: [&str; 3] = ["unchanged", "IPv4", "IPv6"];
     lifter.call_cost(at, None);
-    let AbstractValue::Const(difference) = lifter.state.regs[2] else {
-        return Err(Cause::new(
-            codes::UNSUPPORTED_ARGUMENT_SIZE,
-            "the difference in r2 is not a constant",
-            "differences that depend on the packet are not supported yet",
-        ));
-    };
     lifter.assume_short_link_header();
-    let difference = i64::from(difference as u32 as i32);
+    let (resize, small) = difference(lifter, MOST);
     let error = lifter.error_of(&[0, -EINVAL, -EFAULT, -ENOTSUPP, -ENOMEM, -EALREADY]);
     // The kernel checks flags before it looks at the protocol, and knows other flags in each version.
     let refused = lifter.one_of(&[-ENOTSUPP, -EINVAL]);
@@ -466,18 +525,26 @@ pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     let emit = &mut lifter.ir.emit;
     let [v4, v6] = [IPV4, IPV6].map(|ty| emit.eq(protocol, Operand::constant(32, ty)));
     let network = emit.or(v4, v6);
-    let enough = match difference {
-        0.. => yes(),
-        _ => emit.ult(word(difference.unsigned_abs()), length),
+    let enough = match resize.range {
+        (0.., _) => yes(),
+        (least, ..0) => emit.ult(word(least.unsigned_abs()), length),
+        _ => {
+            let removed = emit.sub(word(0), resize.bytes);
+            let enough = emit.ult(removed, length);
+            let negative = emit.extract(resize.bytes, 63, 1);
+            let grows = emit.not(negative);
+            emit.or(enough, grows)
+        }
     };
     let possible = emit.and(network, enough);
     let error = emit.select(possible, error, refused);
-    let (small, bytes) = match difference.abs() <= MOST {
-        true => (error, difference),
-        false => (too_much, 0),
+    let error = match small {
+        None => error,
+        Some(Operand::Const { .. }) => too_much,
+        Some(small) => emit.select(small, error, too_much),
     };
-    let ok = emit.eq(small, word(0));
-    resize_header(lifter, ok, bytes, LINK_MAX + NETWORK);
+    let ok = emit.eq(error, word(0));
+    resize_header(lifter, ok, resize, LINK_MAX + NETWORK);
     let new = lifter.ir.emit.draw("protocol", ValueFormat::Names(&PROTOCOLS), 64, 2);
     let flags = lifter.ir.value(4);
     let emit = &mut lifter.ir.emit;
@@ -496,10 +563,10 @@ pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     }
     lifter.skb_changed();
     lifter.ir.emit.computed = true;
-    let result = match difference.abs() <= MOST {
-        true => small,
-        // The flags are checked first.
-        false => lifter.one_of(&[-EFAULT, -EINVAL]),
+    let result = match small {
+        // The kernel checks flags before the difference.
+        Some(Operand::Const { .. }) => lifter.one_of(&[-EFAULT, -EINVAL]),
+        _ => error,
     };
     lifter.skb_result(result)
 }
@@ -530,8 +597,8 @@ pub(super) fn change_proto(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted 
     let emit = &mut lifter.ir.emit;
     let ok = emit.eq(error, word(0));
     let (grows, shrinks) = (emit.and(ok, grows), emit.and(ok, shrinks));
-    resize_header(lifter, grows, DIFFERENCE, LINK_MAX);
-    resize_header(lifter, shrinks, -DIFFERENCE, LINK_MAX);
+    resize_header(lifter, grows, Resize::by(DIFFERENCE), LINK_MAX);
+    resize_header(lifter, shrinks, Resize::by(-DIFFERENCE), LINK_MAX);
     lifter.store_field_if(ok, "protocol", new);
     lifter.store_field_if(ok, "hash", Operand::constant(32, 0));
     // Kernels before 5.10 adapt the size of segments.

@@ -1,6 +1,8 @@
 //! Contains the table of helpers, with the function that lifts the calls of each helper.
 
-use super::{checksum, cookies, environment, map, output, packet, queue, ring, routing, socket};
+use super::{
+    checksum, cookies, environment, map, output, packet, queue, ring, routing, socket, text,
+};
 use crate::insn::helper::{self};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -94,6 +96,7 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_timer_cancel", environment::timer_cancel, "Returns 0, 1, -EINVAL, -EDEADLK, -EOPNOTSUPP or -ECANCELED."),
     plain("bpf_trace_vprintk", output::printed, "Returns any length, -EINVAL, -EBUSY or -ENOSPC."),
     Helper { number: helper::LOOP, lift: Lift::Loop, note: "Exact, for one callback or several. The verifier replaces the call by instructions if the flags are the constant 0 and all paths use the same callback. These instructions return the 64-bit number 4294967289 for more than 8,388,608 iterations, as an error." },
+    plain("bpf_strncmp", text::compare, "Exact for constant sizes. For other sizes, it returns any number, and a path that depends on it relies on the model."),
     plain("bpf_xdp_get_buff_len", packet::length, "Exact for packets in one piece."),
     plain("bpf_xdp_load_bytes", packet::load_bytes, "Exact for constant sizes, and for sizes limited by a buffer of at most 256 bytes."),
     plain("bpf_xdp_store_bytes", packet::store_bytes, "Exact for constant sizes, and for sizes limited by a buffer of at most 256 bytes."),
