@@ -926,7 +926,7 @@ PROGRAM(texts)
 	put(0, bpf_strncmp(text, 8, "abcdefg"));
 	put(1, bpf_strncmp(text, 3, "abcdefg"));
 	put(2, bpf_strncmp(text, 8, "abcd"));
-	put(3, bpf_strncmp(text, (w[2] & 7) + 1, "abc") == 0);
+	put(3, bpf_strncmp(text, (w[2] & 7) + 1, "abc"));
 	text[third] = w[4];
 	put(4, bpf_strncmp(text, 4, "abcdefg"));
 	text[fourth] = 0;
