@@ -3,6 +3,7 @@
 Usage: `shared_files.py FOLDER`.
 """
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -22,13 +23,15 @@ def main(folder: Path) -> None:
 
     This needs neither the compiled engine nor other packages.
     """
-    files = {f"man/man1/{name}": lines for name, lines in manual_pages().items()}
+    files = {f"man/man1/{name}.gz": lines for name, lines in manual_pages().items()}
     known = places()
     files |= {name: list(script(known)) for name, script in COMPLETIONS.items()}
     for name, lines in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([*lines, ""]))
+        data = "\n".join([*lines, ""]).encode()
+        # `man` reads compressed pages; without a time, packages have the same bytes.
+        path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 if __name__ == "__main__":

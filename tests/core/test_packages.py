@@ -107,7 +107,7 @@ def test_the_wheel_of_this_machine_runs(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "per packet (exact)" in done.stdout
-    assert (tmp_path / "share/man/man1/slowpath-demo.1").is_file()
+    assert (tmp_path / "share/man/man1/slowpath-demo.1.gz").is_file()
 
 
 def test_the_package_of_the_sources_has_all_that_git_tracks() -> None:
@@ -122,4 +122,4 @@ def test_the_package_of_the_sources_has_all_that_git_tracks() -> None:
     tracked = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
     generated = {name for name in names if name.startswith("slowpath._core.data/data/share/")}
     assert names == {*tracked, "PKG-INFO"} - {""} | generated
-    assert "slowpath._core.data/data/share/man/man1/slowpath-bound.1" in generated
+    assert "slowpath._core.data/data/share/man/man1/slowpath-bound.1.gz" in generated

@@ -92,7 +92,7 @@ def test_the_wheel_is_complete(wheel: Path) -> None:
         about = {name.partition(".dist-info/")[2] for name in archive.namelist()} - {""}
         size = sum(entry.file_size for entry in archive.infolist())
     assert names == sources | {"slowpath/_core.abi3.so"}
-    assert shared == {*(f"man/man1/{name}" for name in manual_pages()), *COMPLETIONS}
+    assert shared == {*(f"man/man1/{name}.gz" for name in manual_pages()), *COMPLETIONS}
     licences = {"licenses/LICENSE-APACHE", "licenses/LICENSE-MIT"}
     assert about == {"METADATA", "RECORD", "WHEEL", "entry_points.txt"} | licences
     assert size < LARGEST
