@@ -4,6 +4,8 @@ import gzip
 import json
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,3 +250,12 @@ def test_a_program_without_a_certificate_has_a_reason(tmp_path: Path) -> None:
     run = slowpath("bound", "examples/dns_cache.bpf.o", "--deadline", "5ms", "--certificate", out)
     assert run.returncode == 4
     assert not out.exists()
+
+
+def test_a_closed_pipe_does_not_lose_the_certificate(tmp_path: Path) -> None:
+    out = tmp_path / "new.cert"
+    command = [sys.executable, "-m", "slowpath", "bound", FIREWALL, "--certificate", str(out)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        run.stdout.close()
+    assert content(out)["program"] == "firewall"

@@ -158,6 +158,11 @@ def _run(
             packets += _packets(analysed.result)
         if output.html is not None:
             found[at].append(analysed)
+        # Before the report, whose reader may close the pipe and so end this process.
+        if output.certificate is not None and analysed.result["guarantee"] is not None:
+            from slowpath.bounds.certificate import save
+
+            codes.append(save(output.certificate, parts[at][0], analysed))
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         code = complaints.add(at, analysed)
         if code is ExitCode.FINE:
@@ -169,10 +174,6 @@ def _run(
                 reporter.miss(missed)
                 code = ExitCode.UNDECIDED if missed.undecided else ExitCode.FAILED
         codes.append(code)
-        if output.certificate is not None and code in (ExitCode.FINE, ExitCode.FAILED):
-            from slowpath.bounds.certificate import save
-
-            codes.append(save(output.certificate, parts[at][0], analysed))
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)
