@@ -183,7 +183,6 @@ def _element(configured: Configured, ran: Ran, at: int) -> GraphElement:
     model, source = configured.models.get(at), configured.classes.get(one.kind)
     run = ran.elements.get(at)
     passed: Mapping[str, Any] = ran.passed or {"entered": {}, "dropped": {}, "waiting": {}}
-    kept = 0 if run is None else run.report["fate"]["kept"]
     counts = _counts(run)
     return {
         "name": one.name,
@@ -197,7 +196,7 @@ def _element(configured: Configured, ran: Ran, at: int) -> GraphElement:
         "outputs": list(configured.directions[at].outputs),
         "packets": passed["entered"].get(str(at), 0),
         "dropped": passed["dropped"].get(str(at), 0),
-        "waiting": passed["waiting"].get(str(at), 0) + kept,
+        "waiting": passed["waiting"].get(str(at), 0),
         "instructions_per_packet": counts[0],
         "state_reads_per_packet": counts[1],
         "state_writes_per_packet": counts[2],

@@ -259,7 +259,7 @@ def _attempt(
             "packets": count,
             "entered": dict(passage.entered),
             "dropped": dict(passage.dropped),
-            "waiting": passage.waiting(),
+            "waiting": passage.waiting() | {at: one.held() for at, one in stages.items()},
             "stages": {at: one.finish(passage.entered[at]) for at, one in stages.items()},
         }
 

@@ -25,7 +25,7 @@ Fetch = Callable[[int], int]
 
 
 class Setting(NamedTuple):
-    """What an element needs from the configuration."""
+    """Name, configuration, visible names and ports of an element."""
 
     name: str
     config: str
@@ -145,7 +145,11 @@ class Stage:
 
     def finish(self, packets: int) -> dict[str, Any]:
         """End the run; return the counts as a message. `packets` have entered the element."""
-        return self._recording.finish(PacketFate(packets, int(self._held()), Counter()))
+        return self._recording.finish(PacketFate(packets, 0, Counter()))
+
+    def held(self) -> int:
+        """Return the number of packets that the element keeps."""
+        return int(self._held())
 
 
 _PORTS = 64
