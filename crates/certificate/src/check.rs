@@ -155,7 +155,12 @@ fn resolve(
 fn at_most(problem: &mut Problem<'_>, length: u32) -> Option<TermId> {
     let term = problem.executor.packet_length()?;
     let pool = &mut problem.executor.pool;
-    let most = pool.constant(pool.width(term), length.into());
+    let width = pool.width(term);
+    // A constant drops bits above the width, which would make a long length a short one.
+    if u64::from(length).checked_shr(width.into()).unwrap_or(0) > 0 {
+        return None;
+    }
+    let most = pool.constant(width, length.into());
     Some(pool.ule(term, most))
 }
 

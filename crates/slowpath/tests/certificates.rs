@@ -248,3 +248,18 @@ fn a_search_without_a_path_has_a_certificate_of_its_bound() {
     assert!(!proved.exact);
     assert_eq!(Some(proved.bound), result["guarantee"]["counts"]["instructions"].as_f64());
 }
+
+/// Checks that a nogood for packets below a length that does not fit the input of the length has no
+/// contradiction: the length must not lose its upper bits.
+#[test]
+fn lengths_beyond_the_input_are_no_contradiction() {
+    use slowpath_certificate::{BoundClaim, NogoodProof, lrat::Step};
+    let request = request("impossible_pair.asm", "agilio-cx-2x40");
+    let certificate = forged(&request, |claims| {
+        claims.bound = Some(BoundClaim { component: 0, ticks: 1, length: 60 });
+        claims.witness = None;
+        let proof = vec![Step(vec![], vec![1, 2])];
+        claims.nogoods = vec![NogoodProof { arcs: vec![0], below: Some(16385), proof }];
+    });
+    assert!(checked(&request, &certificate).is_err());
+}
